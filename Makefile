@@ -1,0 +1,55 @@
+# Every target does all its own set-up: `make demo` or `make test` in a fresh clone is enough.
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHONS := python3.11 python3.12 python3.13 python3
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test lint types clean
+
+help:
+	@echo "make demo    install what the package needs, run it on a built-in network, print a table"
+	@echo "make test    install what development needs, run all tests"
+	@echo "make lint    style, format and import direction"
+	@echo "make types   mypy in strict mode"
+	@echo "make setup   only the set-up for development, in $(VENV)"
+	@echo "make clean   remove $(VENV) and everything that tools have left behind"
+
+setup: $(VENV)/.dev
+
+demo: $(VENV)/.base
+	$(BIN)/mpxgat demo
+
+test: $(VENV)/.dev
+	$(BIN)/pytest -n 2 tests
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# pip is the last thing venv puts in place, so its presence means that the folder is complete.
+$(BIN)/pip:
+	@for name in $(PYTHONS); do \
+	  if $$name -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    echo "$$name -m venv $(VENV)"; exec $$name -m venv $(VENV); \
+	  fi; \
+	done; \
+	echo "error: no Python 3.11 or newer with its venv module found (tried $(PYTHONS)); install one and run make again" >&2; exit 1
+
+# Stamps: the set-up happens once, and again when what it depends on has changed.
+$(VENV)/.base: pyproject.toml constraints.txt | $(BIN)/pip
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+# The set-up for development contains the other one.
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/pip
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(VENV)/.base $@

@@ -1,0 +1,79 @@
+"""Networks with several layers: who is connected, and who is who.
+
+    import mpxgat as mx
+
+    graph = mx.load("arxiv")                       # or mx.read("mine.edges"), mx.from_networkx({...})
+    split = mx.splits.marked_nodes(graph, seed=0)  # split.train is a graph without the test links
+    model = mx.make_model("rules").fit(split.train)
+    mx.evaluate(model, split)
+
+Names are imported when first used, so that the command line starts at once.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_ROOM_OF = {
+    "MPXGAT": "models.mpxgat",
+    "MpxgatError": "errors",
+    "MultiplexGraph": "graph",
+    "Node": "graph",
+    "evaluate": "evaluation",
+    "from_networkx": "io",
+    "from_pyg": "io",
+    "load": "datasets",
+    "load_model": "models",
+    "make_model": "models",
+    "read": "io",
+    "to_networkx": "io",
+    "to_pyg": "io",
+    "write": "io",
+}
+
+__all__ = [
+    "MPXGAT",
+    "MpxgatError",
+    "MultiplexGraph",
+    "Node",
+    "datasets",
+    "errors",
+    "evaluate",
+    "from_networkx",
+    "from_pyg",
+    "io",
+    "load",
+    "load_model",
+    "make_model",
+    "metrics",
+    "models",
+    "read",
+    "splits",
+    "synthetic",
+    "to_networkx",
+    "to_pyg",
+    "write",
+]
+
+if TYPE_CHECKING:
+    from mpxgat import datasets, errors, io, metrics, models, splits, synthetic
+    from mpxgat.datasets import load
+    from mpxgat.errors import MpxgatError
+    from mpxgat.evaluation import evaluate
+    from mpxgat.graph import MultiplexGraph, Node
+    from mpxgat.io import from_networkx, from_pyg, read, to_networkx, to_pyg, write
+    from mpxgat.models import load_model, make_model
+    from mpxgat.models.mpxgat import MPXGAT
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOM_OF:
+        return getattr(import_module(f"mpxgat.{_ROOM_OF[name]}"), name)
+    if name in __all__:  # a room
+        return import_module(f"mpxgat.{name}")
+    raise AttributeError(f"module 'mpxgat' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,410 @@
+"""From raw tables to a `MultiplexGraph`: the one place where input is validated and put in order.
+
+Readers hand over what they found, row by row, as columns. Here ids become positions, links are made
+undirected, duplicates merge (the largest weight stays), self-loops go (their nodes stay), and the
+assumptions of a multiplex are checked. A problem with a row raises `RowError`, which the reader turns
+into an error that names file and line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from scipy import sparse
+
+from mpxgat.encoding import encode
+from mpxgat.errors import GraphError, InputError, printable, quoted
+from mpxgat.graph import (
+    NODE_DTYPE,
+    Features,
+    MultiplexGraph,
+    describe,
+    pair_keys,
+)
+
+MAX_ID_BYTES = 65_536
+# Up to this many (layer, id) cells a table finds a node's position; beyond it, a search among sorted keys.
+_MAX_TABLE_CELLS = 200_000_000
+
+_Value = TypeVar("_Value", bound=np.generic)
+
+
+class RowError(InputError):
+    """A problem with row ``row`` (from 0) of the table ``table``; readers translate it to a line of a file."""
+
+    def __init__(self, message: str, table: str, row: int):
+        super().__init__(message, line=row + 1)
+        self.table = table
+        self.row = row
+
+
+@dataclass(frozen=True)
+class NodeTable:
+    """Nodes a file declares: ``ids[r]`` in layer number ``layer[r]``, with features and attributes if any."""
+
+    ids: pa.Array | pa.ChunkedArray
+    layer: NDArray[np.integer]
+    horizontal_features: Features | None = None
+    vertical_features: Features | None = None
+    attributes: Mapping[str, pa.Array] | None = None
+
+
+@dataclass(frozen=True)
+class EdgeTable:
+    """Links of both kinds: row r joins ``source[r]``, in layer ``source_layer[r]``, and ``target[r]`` likewise."""
+
+    source: pa.Array | pa.ChunkedArray
+    source_layer: NDArray[np.integer]
+    target: pa.Array | pa.ChunkedArray
+    target_layer: NDArray[np.integer]
+    weight: NDArray[np.float64] | None = None
+
+
+def build(
+    layers: Sequence[str],
+    edges: EdgeTable,
+    nodes: NodeTable | None = None,
+    *,
+    only_declared: bool = False,
+) -> MultiplexGraph:
+    """A graph from tables of string ids. Rows of ``edges`` that join two layers are the inter links.
+
+    Nodes are those of ``nodes`` and the ends of ``edges``; with ``only_declared`` an end that ``nodes``
+    does not list is an error. Layers without nodes vanish. Call `link_by_id` on the result where copies of
+    a unit share an id.
+    """
+    _check_layer_names(layers)
+    _check_edge_rows(edges)
+    declared = _empty_nodes() if nodes is None else nodes
+    n_declared, n_edges = len(declared.ids), len(edges.source)
+    ids, code = encode([declared.ids, edges.source, edges.target])
+    _check_ids(ids, code, n_declared, n_edges)
+
+    keys = np.concatenate([declared.layer, edges.source_layer, edges.target_layer]).astype(np.int64)
+    keys *= max(len(ids), 1)
+    keys += code
+    node_keys, position = _positions(keys, len(layers) * len(ids))
+    if nodes is not None:
+        _check_declared(position, n_declared, n_edges, nodes, edges, layers, only_declared)
+
+    node_layer, node_code = np.divmod(node_keys, max(len(ids), 1))
+    order = position[:n_declared]
+    ends = position[n_declared:].reshape(2, n_edges).T  # (rows, 2)
+    crosses = edges.source_layer != edges.target_layer
+    inter_rows = np.flatnonzero(crosses)
+    intra_rows = np.flatnonzero(~crosses) if len(inter_rows) else slice(None)  # no copy of a whole table
+    intra, intra_weight = _canonical_links(ends[intra_rows], _pick(edges.weight, intra_rows), len(node_keys))
+    inter, inter_weight = _canonical_links(ends[inter_rows], _pick(edges.weight, inter_rows), len(node_keys))
+    counts = np.bincount(node_layer, minlength=len(layers))
+    graph = MultiplexGraph(
+        layers=tuple(name for name, count in zip(layers, counts, strict=True) if count),
+        layer_start=np.concatenate([[0], np.cumsum(counts[counts > 0])]).astype(np.int64),
+        ids=ids.take(pa.array(node_code)),
+        intra=intra,
+        inter=inter,
+        intra_weight=intra_weight,
+        inter_weight=inter_weight,
+        horizontal_features=_arrange(declared.horizontal_features, order, len(node_keys)),
+        vertical_features=_arrange(declared.vertical_features, order, len(node_keys)),
+        attributes=_arrange_attributes(declared.attributes or {}, order, len(node_keys)),
+    )
+    _check_uniqueness(graph, ends[inter_rows], inter_rows)
+    return graph
+
+
+def link_by_id(graph: MultiplexGraph, keys: pa.Array | None = None) -> MultiplexGraph:
+    """The graph with all copies that share an id linked pairwise, besides the inter links it has.
+
+    ``keys`` (one for each node; null for none) takes the place of the ids. Uniqueness is checked.
+    """
+    keys = graph.ids if keys is None else keys
+    present = np.flatnonzero(keys.is_valid()) if keys.null_count else np.arange(len(keys), dtype=NODE_DTYPE)
+    distinct, code = encode([keys.drop_null()])
+    groups = _grouped(code, np.zeros(len(code), dtype=np.int8), len(distinct))
+    order = present[groups.indices].astype(NODE_DTYPE, copy=False)  # equal keys stand together, nodes ascending
+    code = np.repeat(np.arange(len(distinct), dtype=NODE_DTYPE), np.diff(groups.indptr))
+    pairs = [np.empty((0, 2), dtype=NODE_DTYPE)]
+    for distance in range(1, len(order)):
+        # Members of one group stand side by side: pair each with the one `distance` places on.
+        together = np.flatnonzero(code[distance:] == code[:-distance])
+        if not len(together):
+            break
+        pairs.append(np.stack([order[together], order[together + distance]], axis=1))
+    linked = np.concatenate(pairs)
+    same_layer = graph.node_layer[linked[:, 0]] == graph.node_layer[linked[:, 1]]
+    if same_layer.any():
+        first, second = (graph.nodes[int(i)] for i in linked[np.flatnonzero(same_layer)[0]])
+        raise GraphError(f"{describe(first)} and {describe(second)} are said to be one unit in one layer")
+    weight = None
+    if graph.inter_weight is not None:
+        weight = np.concatenate([graph.inter_weight, np.ones(len(linked))])
+    inter, inter_weight = _canonical_links(np.concatenate([graph.inter, linked]), weight, graph.n_nodes)
+    result = replace(graph, inter=inter, inter_weight=inter_weight)
+    if graph.n_inter:  # otherwise the groups are the units, and no two of a group share a layer
+        _check_uniqueness(result, inter, None)
+    return result
+
+
+def with_inter_links(graph: MultiplexGraph, pairs: NDArray[np.integer]) -> MultiplexGraph:
+    """The graph with exactly the given inter links (node positions); `RowError` names a pair that breaks uniqueness."""
+    inter, _ = _canonical_links(pairs, None, graph.n_nodes)
+    result = replace(graph, inter=inter, inter_weight=None)
+    same_layer = graph.node_layer[pairs[:, 0]] == graph.node_layer[pairs[:, 1]]
+    if same_layer.any():
+        row = int(np.flatnonzero(same_layer)[0])
+        first, second = (graph.nodes[int(i)] for i in pairs[row])
+        raise RowError(
+            f"{describe(first)} and {describe(second)} are in one layer; an inter link joins two layers",
+            "edges",
+            row,
+        )
+    _check_uniqueness(result, pairs, np.arange(len(pairs)))
+    return result
+
+
+# ---- steps ---------------------------------------------------------------------------------------------
+
+
+def _empty_nodes() -> NodeTable:
+    return NodeTable(pa.array([], pa.large_string()), np.empty(0, dtype=np.int64))
+
+
+def _positions(keys: NDArray[np.int64], cells: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Distinct keys in ascending order, and the position of every key among them."""
+    if cells > _MAX_TABLE_CELLS:
+        distinct = np.unique(keys)
+        return distinct, np.searchsorted(distinct, keys).astype(NODE_DTYPE)
+    present = np.zeros(cells, dtype=bool)
+    present[keys] = True
+    position = np.cumsum(present, dtype=NODE_DTYPE)
+    position -= 1
+    return np.flatnonzero(present), position[keys]
+
+
+def _canonical_links(
+    pairs: NDArray[np.integer], weight: NDArray[np.float64] | None, n_nodes: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
+    """Unordered, sorted, without self-loops and duplicates; of duplicates the largest weight stays."""
+    proper = pairs[:, 0] != pairs[:, 1]
+    if not proper.all():
+        pairs, weight = pairs[proper], _pick(weight, proper)
+    if weight is None or (weight == 1).all():
+        low, high, _ = _sorted_links(pairs, np.zeros(len(pairs), dtype=np.int8), n_nodes)
+        first, weight = _first_of_equals(low, high), None
+    else:
+        low, high, weight = _sorted_links(pairs, weight, n_nodes)
+        first = _first_of_equals(low, high)
+        weight = np.maximum.reduceat(weight, np.flatnonzero(first)) if len(low) else weight
+    return np.stack([low[first], high[first]], axis=1), weight
+
+
+def _sorted_links(
+    pairs: NDArray[np.integer], values: NDArray[_Value], n_nodes: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[_Value]]:
+    """The smaller end, the larger end and the value of every pair, sorted by ends; duplicates stay.
+
+    Two sparse-matrix conversions do this in linear time, which sorting 64-bit keys does not: one groups
+    the pairs by their smaller end, one orders the larger ends within each (short) group.
+    """
+    low = np.minimum(pairs[:, 0], pairs[:, 1]).astype(NODE_DTYPE, copy=False)
+    high = np.maximum(pairs[:, 0], pairs[:, 1]).astype(NODE_DTYPE, copy=False)
+    grouped = _grouped(low, values, n_nodes)
+    upper = sparse.csr_array((grouped.data, high[grouped.indices], grouped.indptr), shape=(n_nodes, n_nodes))
+    upper.sort_indices()
+    low = np.repeat(np.arange(n_nodes, dtype=NODE_DTYPE), np.diff(upper.indptr))
+    return low, upper.indices.astype(NODE_DTYPE, copy=False), upper.data
+
+
+def _grouped(group: NDArray[np.int32], values: NDArray[_Value], n_groups: int) -> sparse.csr_array:
+    """A matrix whose row g lists the members of group g ascending (``indices``), with their values (``data``)."""
+    one_each = np.arange(len(group) + 1, dtype=NODE_DTYPE)
+    return sparse.csc_array((values, group, one_each), shape=(n_groups, len(group))).tocsr()
+
+
+def _first_of_equals(low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.bool_]:
+    first = np.ones(len(low), dtype=bool)
+    first[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+    return first
+
+
+def _pick(
+    weight: NDArray[np.float64] | None, rows: NDArray[np.bool_] | NDArray[np.integer] | slice
+) -> NDArray[np.float64] | None:
+    return None if weight is None else weight[rows]
+
+
+def _arrange(features: Features | None, order: NDArray[np.int32], n_nodes: int) -> Features | None:
+    """Rows of a node table put at their nodes' positions; nodes without a row get zeros."""
+    if features is None:
+        return None
+    values = np.zeros((n_nodes, len(features.names)), dtype=np.float32)
+    values[order] = features.values
+    return Features(features.names, values)
+
+
+def _arrange_attributes(
+    attributes: Mapping[str, pa.Array], order: NDArray[np.int32], n_nodes: int
+) -> dict[str, pa.LargeStringArray]:
+    row = np.full(n_nodes, -1, dtype=np.int64)
+    row[order] = np.arange(len(order))
+    rows = pa.array(row, mask=row < 0)
+    return {name: pc.fill_null(column.cast(pa.large_string()).take(rows), "") for name, column in attributes.items()}
+
+
+# ---- checks --------------------------------------------------------------------------------------------
+
+
+def _check_layer_names(layers: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in layers:
+        if not name:
+            raise GraphError("a layer has an empty name, expected at least one character")
+        if len(name.encode()) > MAX_ID_BYTES:
+            raise GraphError(f"layer {quoted(name)} has a name of more than {MAX_ID_BYTES} bytes")
+        if name in seen:
+            raise GraphError(f"two layers are called {quoted(name)}, expected different names")
+        seen.add(name)
+
+
+def _check_edge_rows(edges: EdgeTable) -> None:
+    if edges.weight is not None and not np.isfinite(edges.weight).all():
+        row = int(np.flatnonzero(~np.isfinite(edges.weight))[0])
+        raise RowError(f"weight {edges.weight[row]}, expected a finite number", "edges", row)
+
+
+def _check_ids(ids: pa.LargeStringArray, code: NDArray[np.int32], n_declared: int, n_edges: int) -> None:
+    """Ids must not be empty or longer than MAX_ID_BYTES; the first offending row is named."""
+    if len(ids) == 0:
+        return
+    length = pc.binary_length(ids).to_numpy()
+    wrong = (length == 0) | (length > MAX_ID_BYTES)
+    if not wrong.any():
+        return
+    place = int(np.flatnonzero(wrong[code])[0])
+    if length[code[place]] == 0:
+        message = "an empty node id, expected at least one character"
+    else:
+        shown = printable(ids[int(code[place])].as_py())
+        message = f"node id {shown} is longer than {MAX_ID_BYTES} bytes"
+    if place < n_declared:
+        raise RowError(message, "nodes", place)
+    raise RowError(message, "edges", (place - n_declared) % max(n_edges, 1))
+
+
+def _check_declared(
+    position: NDArray[np.int32],
+    n_declared: int,
+    n_edges: int,
+    nodes: NodeTable,
+    edges: EdgeTable,
+    layers: Sequence[str],
+    only_declared: bool,
+) -> None:
+    """No node is declared twice; with ``only_declared`` every end of a link is declared."""
+    declared = position[:n_declared]
+    first_row = np.full(position.max(initial=-1) + 1, -1, dtype=np.int64)
+    first_row[declared[::-1]] = np.arange(n_declared)[::-1]
+    again = np.flatnonzero(first_row[declared] != np.arange(n_declared))
+    if len(again):
+        row = int(again[0])
+        raise RowError(
+            f"node {quoted(nodes.ids[row].as_py())} of layer {quoted(layers[nodes.layer[row]])} is listed twice, "
+            "expected once",
+            "nodes",
+            row,
+        )
+    dangling = np.flatnonzero(first_row[position[n_declared:]] < 0)
+    if only_declared and len(dangling):
+        row = int((dangling % n_edges).min())
+        ends = ((edges.source, edges.source_layer), (edges.target, edges.target_layer))
+        ids, layer = ends[0] if first_row[position[n_declared + row]] < 0 else ends[1]
+        raise RowError(
+            f"node {quoted(ids[row].as_py())} of layer {quoted(layers[layer[row]])} is not in the list of nodes",
+            "edges",
+            row,
+        )
+
+
+def _check_uniqueness(graph: MultiplexGraph, inter_ends: NDArray[np.integer], rows: NDArray[np.integer] | None) -> None:
+    """Assumptions 1 and 2 together: a known unit (component of inter links) has at most one node in a layer.
+
+    ``inter_ends`` are the links as they were given and ``rows`` their rows in the edge table, if any.
+    """
+    if len(inter_ends) == 0:
+        return
+    cell = graph.unit.astype(np.int64) * graph.n_layers + graph.node_layer
+    order = np.argsort(cell, kind="stable")
+    clash = np.flatnonzero(cell[order[1:]] == cell[order[:-1]])
+    if not len(clash):
+        return
+    one, other = int(order[clash[0]]), int(order[clash[0] + 1])
+    message = (
+        f"{describe(graph.nodes[one])} and {describe(graph.nodes[other])} would be the same unit, "
+        "expected at most one counterpart in a layer"
+    )
+    if rows is None:
+        raise GraphError(message)
+    # The last link of this unit is where the contradiction is complete.
+    of_unit = np.flatnonzero(graph.unit[inter_ends[:, 0]] == graph.unit[one])
+    raise RowError(message, "edges", int(rows[of_unit[-1]]))
+
+
+def validate(graph: MultiplexGraph) -> None:
+    """GraphError unless a graph from an untrusted source keeps every promise of `MultiplexGraph`."""
+    n = len(graph.ids)
+    _check_layer_names(graph.layers)
+    starts = graph.layer_start
+    promises = {
+        "layer starts rise from 0 to the number of nodes": starts.dtype == np.int64
+        and starts.shape == (graph.n_layers + 1,)
+        and (n == 0 or (np.diff(starts) > 0).all())
+        and starts[0] == 0
+        and starts[-1] == n,
+        "links are pairs of nodes": all(
+            links.dtype == NODE_DTYPE
+            and links.ndim == 2
+            and links.shape[1] == 2
+            and (links >= 0).all()
+            and (links < n).all()
+            for links in (graph.intra, graph.inter)
+        ),
+        "weights are finite, one for each link": all(
+            weight is None
+            or (weight.dtype == np.float64 and weight.shape == (len(links),) and bool(np.isfinite(weight).all()))
+            for weight, links in ((graph.intra_weight, graph.intra), (graph.inter_weight, graph.inter))
+        ),
+        "features have a row for each node": all(
+            features is None or len(features.values) == n
+            for features in (graph.horizontal_features, graph.vertical_features)
+        ),
+        "attributes have a value for each node": all(len(column) == n for column in graph.attributes.values()),
+    }
+    for promise, kept in promises.items():
+        if not kept:
+            raise GraphError(f"the graph is damaged: it does not hold that {promise}")
+    for links, same_layer in ((graph.intra, True), (graph.inter, False)):
+        layer = graph.node_layer[links]
+        keys = pair_keys(links, n)
+        in_order = (np.diff(keys) > 0).all() and (links[:, 0] < links[:, 1]).all()
+        if not in_order or ((layer[:, 0] == layer[:, 1]) != same_layer).any():
+            raise GraphError("the graph is damaged: its links are out of order or join the wrong layers")
+    _check_id_order(graph)
+    _check_uniqueness(graph, graph.inter, None)
+
+
+def _check_id_order(graph: MultiplexGraph) -> None:
+    n = graph.n_nodes
+    if n == 0:
+        return
+    lengths = pc.binary_length(graph.ids).to_numpy()
+    if (lengths == 0).any() or (lengths > MAX_ID_BYTES).any():
+        raise GraphError("the graph is damaged: an id is empty or too long")
+    rising = pc.less(graph.ids.slice(0, n - 1), graph.ids.slice(1)).to_numpy(zero_copy_only=False)
+    if not (rising | (np.diff(graph.node_layer) > 0)).all():
+        raise GraphError("the graph is damaged: ids are not sorted within their layer, or occur twice")

@@ -1,0 +1,92 @@
+"""`mpxgat info`: what a multiplex looks like."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mpxgat.cli.data import DataArgument, FormatOption, JsonOption, is_path, load_data
+from mpxgat.cli.output import Percent, print_fields, print_json, print_note, print_table, progress
+
+if TYPE_CHECKING:
+    from mpxgat.stats import GraphStats
+
+_SHOWN_PAIRS = 20
+
+
+def info(data: DataArgument, format: FormatOption = None, json: JsonOption = False) -> None:
+    """Sizes, degrees and overlap of a multiplex; for a data set also its licence and how to cite it."""
+    with progress(f"reading {data}", quiet=json):
+        graph, label = load_data(data, format)
+        stats = graph.stats()
+    about = {"name": label, **_about(label)}
+    if json:
+        print_json({**about, **stats.to_dict()})
+        return
+    print_fields(about)
+    _print_sizes(stats)
+    _print_layers(stats)
+    _print_overlap(stats)
+
+
+def _about(label: str) -> dict[str, Any]:
+    """What is known of a data set besides its network; nothing for a file."""
+    from mpxgat import datasets
+
+    if is_path(label) or label not in datasets.names():
+        return {}
+    known = datasets.dataset(label)
+    return {
+        "title": known.title,
+        "prepared": known.prepared,
+        "licence": known.licence,
+        "citation": known.citation,
+        "homepage": known.homepage,
+    }
+
+
+def _print_sizes(stats: GraphStats) -> None:
+    shares = ", ".join(f"{share:.1%} in {count}" for count, share in stats.units_by_layers.items())
+    features = f"{stats.horizontal_features} horizontal, {stats.vertical_features} vertical"
+    print_fields(
+        {
+            "layers": stats.layers,
+            "units": f"{stats.units:,} ({shares})" if shares else stats.units,
+            "nodes": stats.nodes,
+            "intra links": f"{stats.intra_links:,} ({'weighted' if stats.weighted else 'unweighted'})",
+            "inter links": stats.inter_links,
+            **({"features": features} if stats.horizontal_features or stats.vertical_features else {}),
+        }
+    )
+
+
+def _print_layers(stats: GraphStats) -> None:
+    print_table(
+        ("layer", "nodes", "intra links", "density", "mean degree", "max degree", "isolated"),
+        [
+            (row.name, row.nodes, row.intra_links, row.density, row.mean_degree, row.max_degree, row.isolated)
+            for row in stats.per_layer
+        ],
+    )
+
+
+def _print_overlap(stats: GraphStats) -> None:
+    """The pairs of layers that share most units; all of them are in the JSON."""
+    if not stats.overlap:
+        return
+    pairs = sorted(stats.overlap, key=lambda row: -row.units_shared)
+    print_table(
+        ("layer", "and layer", "units shared", "of the smaller", "links shared", "of possible"),
+        [
+            (
+                row.layer_a,
+                row.layer_b,
+                row.units_shared,
+                Percent(row.share_of_smaller),
+                row.links_shared,
+                row.links_possible,
+            )
+            for row in pairs[:_SHOWN_PAIRS]
+        ],
+    )
+    if len(pairs) > _SHOWN_PAIRS:
+        print_note(f"{len(pairs) - _SHOWN_PAIRS} more pairs of layers share fewer units; --json has all of them")

@@ -1,0 +1,134 @@
+"""What the commands print. Results go to standard output, notes and progress to standard error.
+
+Texts from files are shown as they are, never as markup, with control characters escaped.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+from mpxgat.errors import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+_SHOWN_CHARACTERS = 400
+_SMALLEST_DECIMAL = 0.001
+# Where no terminal limits the width: wide enough for most tables, narrow enough to be read.
+_WIDTH_OF_A_FILE = 160
+
+
+class Percent(float):
+    """A share from 0 to 1 that is shown as a percentage."""
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Exactly one JSON object on standard output, keys in the order given; what is not finite becomes null."""
+    sys.stdout.write(json.dumps(_json_value(value), indent=2, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+def print_error(problem: Exception) -> None:
+    """One line on standard error."""
+    print_note(f"error: {problem}", limit=4000)
+
+
+def print_note(text: str, *, limit: int = _SHOWN_CHARACTERS) -> None:
+    """One line on standard error: what a user should know besides the result."""
+    sys.stderr.write(printable(text, limit) + "\n")
+
+
+def print_fields(fields: Mapping[str, object]) -> None:
+    """Names and values, one pair a line, the values aligned; long ones wrap."""
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in fields.items():
+        grid.add_row(cell(name), cell(value))
+    _console(sys.stdout).print(grid)
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str | None = None) -> None:
+    """A table; numbers stand right. Texts too long for their column go on below, nothing is cut off."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        title=None if title is None else cell(title),
+        title_justify="left",
+    )
+    for number, name in enumerate(columns):
+        numeric = any(isinstance(row[number], int | float) for row in rows)
+        table.add_column(cell(name), justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(cell(value) for value in row))
+    console = _console(sys.stdout)
+    console.print()
+    console.print(table)
+
+
+def cell(value: object) -> Text:
+    """A value as rich text: no markup, no control characters; counts with separators, others with three decimals."""
+    from rich.text import Text
+
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return Text("-")
+    if isinstance(value, bool):
+        return Text("yes" if value else "no")
+    if isinstance(value, int):
+        return Text(f"{value:,}")
+    if isinstance(value, Percent):
+        return Text(f"{value:.1%}")
+    if isinstance(value, float):
+        return Text(f"{value:.3f}" if value == 0 or abs(value) >= _SMALLEST_DECIMAL else f"{value:.1e}")
+    return Text(printable(value, _SHOWN_CHARACTERS))
+
+
+@contextmanager
+def progress(description: str, total: int | None = None, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error that vanishes at the end; gives a function to call with the number of steps done.
+
+    Without ``total`` it only shows that something goes on. Nothing is shown when ``quiet`` or when standard error is
+    not a terminal.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield lambda steps: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=_console(sys.stderr), transient=True) as bar:
+        task = bar.add_task(printable(description), total=total)
+        yield lambda steps: bar.advance(task, steps)
+
+
+def _console(stream: TextIO) -> Console:
+    from rich.console import Console
+
+    bounded = stream.isatty() or "COLUMNS" in os.environ
+    return Console(file=stream, highlight=False, width=None if bounded else _WIDTH_OF_A_FILE)
+
+
+def _json_value(value: Any) -> Any:
+    """``value`` in terms of JSON. Arrays become lists, keys text, NaN and infinities None."""
+    if isinstance(value, Mapping):
+        return {str(key): _json_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_value(item) for item in value]
+    if hasattr(value, "tolist"):  # numpy's arrays and numbers, without importing numpy
+        return _json_value(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,48 @@
+"""`mpxgat split`: hide links by a protocol and keep the split in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mpxgat.cli.data import DataArgument, FormatOption, JsonOption, load_data
+from mpxgat.cli.output import print_fields, print_json, progress
+
+
+def split(
+    data: DataArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write (.split).")],
+    protocol: Annotated[str, typer.Option(help="marked (the paper's) or units (whole units held out).")] = "marked",
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 0,
+    format: FormatOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Hide test links and save the training graph with the pairs to be predicted; `mpxgat evaluate` takes it."""
+    from mpxgat.splits import make_split, save_split
+
+    with progress(f"splitting {data}", quiet=json):
+        graph, label = load_data(data, format)
+        made = make_split(graph, protocol, seed)
+        save_split(made, output)
+    record = {
+        "dataset": label,
+        "protocol": protocol,
+        "seed": seed,
+        "file": str(output),
+        "marked_nodes": len(made.inter.negatives.nodes),
+        "intra": {"train": made.train.n_intra, "test": len(made.intra.positives)},
+        "inter": {"train": made.train.n_inter, "test": len(made.inter.positives)},
+    }
+    if json:
+        print_json(record)
+        return
+    print_fields(
+        {
+            "wrote": output,
+            "protocol": f"{protocol}, seed {seed}, {record['marked_nodes']:,} nodes marked",
+            "intra links": f"{made.train.n_intra:,} for training, {len(made.intra.positives):,} hidden",
+            "inter links": f"{made.train.n_inter:,} for training, {len(made.inter.positives):,} hidden",
+        }
+    )

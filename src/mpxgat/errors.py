@@ -1,0 +1,79 @@
+"""Every exception this package raises on purpose.
+
+MpxgatError                  anything a user can mend; the command line prints it and exits with code 2
+├── InputError               a file or table that cannot be read as a multiplex (says file, line, what was expected)
+├── OutputError              a file that cannot be written, or a format that cannot hold the graph
+├── GraphError               values that contradict the assumptions of a multiplex (names the nodes)
+├── SettingError             an option or setting outside its range
+├── DatasetError             a named data set that is unknown, absent or damaged
+├── TrainingError            a training that cannot start, go on or be resumed
+└── MissingExtraError        an optional dependency that is not installed
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+
+_SHOWN_CHARACTERS = 60
+_MESSAGE_CHARACTERS = 1000
+
+
+class MpxgatError(Exception):
+    """Base of all errors that a user can mend."""
+
+
+class InputError(MpxgatError):
+    """A file or table that cannot be read: says where, what was found and what was expected."""
+
+    def __init__(self, message: str, path: str | PathLike[str] | None = None, line: int | None = None):
+        self.message = message
+        self.path = None if path is None else str(path)
+        self.line = line
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        where = "" if self.path is None else printable(self.path, 300)
+        if self.line is not None:
+            where = f"{where}:{self.line}" if where else f"row {self.line}"
+        message = printable(self.message, _MESSAGE_CHARACTERS)  # one line, whatever was quoted from the file
+        return f"{where}: {message}" if where else message
+
+
+class OutputError(MpxgatError):
+    """A file that cannot be written, or a format that cannot hold the graph."""
+
+
+class GraphError(MpxgatError):
+    """Values that contradict the assumptions of a multiplex."""
+
+
+class SettingError(MpxgatError):
+    """An option or setting outside its range."""
+
+
+class DatasetError(MpxgatError):
+    """A named data set that is unknown, absent or damaged."""
+
+
+class TrainingError(MpxgatError):
+    """A training that cannot start, go on or be resumed."""
+
+
+class MissingExtraError(MpxgatError):
+    """An optional dependency that is not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str):
+        super().__init__(f"{purpose} needs the package {package}; install it with: pip install 'mpxgat[{extra}]'")
+
+
+def printable(value: object, limit: int = _SHOWN_CHARACTERS) -> str:
+    """``value`` on one line: control characters escaped, cut after ``limit`` characters."""
+    text = str(value)
+    total = len(text)
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:limit])
+    return text if total <= limit else f"{text}… ({total} characters)"
+
+
+def quoted(value: object, limit: int = _SHOWN_CHARACTERS) -> str:
+    """``printable`` in quotes, for a value found in a file."""
+    return f"'{printable(value, limit)}'"

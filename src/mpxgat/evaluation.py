@@ -1,0 +1,157 @@
+"""A fitted model and a split in, measures out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpxgat.errors import SettingError
+from mpxgat.graph import MultiplexGraph, pair_keys
+from mpxgat.metrics import HITS_AT, StreamedRanking, hits_at, mean_reciprocal_rank, overall_auc, ranks
+from mpxgat.models.base import Model
+from mpxgat.models.signals import same_unit, unit_clash
+from mpxgat.splits import Negatives, PairBlock, Split
+
+_CANDIDATES_AT_ONCE = 1 << 20
+Progress = Callable[[int], None]
+"""Called with the number of pairs scored since the last call."""
+
+
+@dataclass(frozen=True)
+class Measures:
+    """How well some pairs were told apart: ``values`` by name (``auc``, ``ap``, …; NaN where undefined)."""
+
+    positives: int
+    negatives: int
+    values: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a model reached on a split; ``by_layer`` is keyed (a,) for intra and (a, b) for inter pairs."""
+
+    intra: Measures
+    inter: Measures
+    overall_auc: float
+    intra_by_layer: dict[tuple[str, ...], Measures]
+    inter_by_layer: dict[tuple[str, ...], Measures]
+
+
+def evaluate(model: Model, split: Split, progress: Progress | None = None) -> Evaluation:
+    """Score every target of a split with a model fitted on ``split.train``.
+
+    AUC and average precision are exact over all pairs. For inter links also: ``auc_hard`` over the pairs
+    that neither transitivity nor uniqueness decides on the training graph, and the rank of the true
+    counterpart among all nodes of the other layer, from both ends (``mrr``, ``hits@k``; ties averaged).
+    """
+    _check_fitted_without_targets(model, split)
+    report = progress or (lambda pairs: None)
+    intra, intra_by_layer = _tell_apart(model, split.intra.positives, split.intra.negatives, None, report)
+    hard = _HardPairs(split.train)
+    inter, inter_by_layer = _tell_apart(model, split.inter.positives, split.inter.negatives, hard, report)
+    rank = _counterpart_ranks(model, split.inter.positives, report)
+    ranking = {"mrr": mean_reciprocal_rank(rank)} | {f"hits@{k}": hits_at(rank, k) for k in HITS_AT}
+    return Evaluation(
+        intra=intra,
+        inter=replace(inter, values=inter.values | ranking),
+        overall_auc=overall_auc(intra.values["auc"], intra.positives, inter.values["auc"], inter.positives),
+        intra_by_layer=intra_by_layer,
+        inter_by_layer=inter_by_layer,
+    )
+
+
+def pairs_to_score(split: Split) -> int:
+    """About how many pairs `evaluate` scores, for a progress bar."""
+    candidates = np.diff(split.train.layer_start)[split.train.node_layer[split.inter.positives]]
+    return split.intra.negatives.cells() + split.inter.negatives.cells() + int(candidates.sum())
+
+
+# ---- telling positives from negatives --------------------------------------------------------------------
+
+
+class _HardPairs:
+    """Which inter pairs neither transitivity nor uniqueness decides, on the training graph."""
+
+    def __init__(self, train: MultiplexGraph):
+        self._decided = (same_unit(train), unit_clash(train))
+
+    def pairs(self, pairs: NDArray[np.int32]) -> NDArray[np.bool_]:
+        one, other = (signal.pairs(pairs[:, 0], pairs[:, 1]) for signal in self._decided)
+        return np.asarray(one + other == 0)
+
+    def block(self, block: PairBlock) -> NDArray[np.bool_]:
+        one, other = (signal.block(block.rows, block.cols) for signal in self._decided)
+        return np.asarray(one + other == 0)
+
+
+def _tell_apart(
+    model: Model,
+    positives: NDArray[np.int32],
+    negatives: Negatives,
+    hard: _HardPairs | None,
+    report: Progress,
+) -> tuple[Measures, dict[tuple[str, ...], Measures]]:
+    """Measures over all pairs and over those of each layer (pair); with ``hard``, also AUC over hard pairs."""
+    graph = model.graph
+    scores = model.score(positives)
+    pooled = StreamedRanking(scores)
+    rankings = {key: StreamedRanking(scores[rows]) for key, rows in _by_layers(graph, positives)}
+    hard_ranking = StreamedRanking(scores[hard.pairs(positives)] if hard else [])
+    for block in negatives.blocks():
+        block_scores = model.score_block(block.rows, block.cols)
+        negative_scores = block_scores[block.mask]
+        pooled.add(negative_scores)
+        rankings.setdefault(block.layers, StreamedRanking([])).add(negative_scores)
+        if hard:
+            hard_ranking.add(block_scores[block.mask & hard.block(block)])
+        report(block.mask.size)
+    of_hard = {"auc_hard": hard_ranking.auc()} if hard else {}
+    by_layer: dict[tuple[str, ...], Measures] = {}
+    for (a, b), ranking in sorted(rankings.items()):
+        by_layer[tuple(graph.layers[x] for x in sorted({a, b}))] = _measures(ranking, {})
+    return _measures(pooled, of_hard), by_layer
+
+
+def _measures(ranking: StreamedRanking, more: dict[str, float]) -> Measures:
+    values = {"auc": ranking.auc(), "ap": ranking.average_precision()} | more
+    return Measures(ranking.n_positives, ranking.n_negatives, values)
+
+
+def _by_layers(graph: MultiplexGraph, pairs: NDArray[np.int32]) -> Iterator[tuple[tuple[int, int], NDArray[np.int64]]]:
+    """Rows of ``pairs`` for every pair of layers (a <= b) that occurs; pairs are ordered, so a comes first."""
+    layer = graph.node_layer[pairs]
+    for a, b in np.unique(layer, axis=0):
+        yield (int(a), int(b)), np.flatnonzero((layer[:, 0] == a) & (layer[:, 1] == b))
+
+
+def _counterpart_ranks(model: Model, positives: NDArray[np.int32], report: Progress) -> NDArray[np.float64]:
+    """(2p,) rank of every true counterpart among all nodes of its layer, from both ends."""
+    graph = model.graph
+    found = []
+    for pairs in (positives, positives[:, ::-1]):
+        for (_, b), rows in _by_layers(graph, pairs):
+            candidates = graph.layer_nodes(b)
+            step = max(1, _CANDIDATES_AT_ONCE // len(candidates))
+            for start in range(0, len(rows), step):
+                chunk = pairs[rows[start : start + step]]
+                scores = model.score_block(chunk[:, 0], candidates)
+                found.append(ranks(scores, chunk[:, 1] - candidates[0]))
+                report(scores.size)
+    return np.concatenate(found) if found else np.empty(0)
+
+
+def _check_fitted_without_targets(model: Model, split: Split) -> None:
+    graph = model.graph
+    if graph.n_nodes != split.train.n_nodes:
+        raise SettingError(
+            f"the model was fitted on a graph of {graph.n_nodes} nodes, the split has {split.train.n_nodes}"
+        )
+    for links, positives in ((graph.intra, split.intra.positives), (graph.inter, split.inter.positives)):
+        leaked = np.isin(pair_keys(positives, graph.n_nodes), pair_keys(links, graph.n_nodes)).sum()
+        if leaked:
+            raise SettingError(
+                f"the model was fitted on a graph that holds {leaked} of the test links; fit it on split.train"
+            )

@@ -1,0 +1,406 @@
+"""`MultiplexGraph`: an immutable network with several layers.
+
+A *node* is one unit in one layer; it is known outside by its id (a string) and its layer's name, inside
+by its position 0…n-1. Nodes are sorted by layer, then by id, so two graphs that hold the same network
+hold the same arrays. Intra links join two nodes of one layer, inter links two nodes of one unit in two
+layers. Only inter links say who is who: equal ids in two layers mean nothing by themselves, so a graph
+whose inter links are partly hidden does not give them away to a model.
+
+Build one with `mpxgat.builder`, or read one with `mpxgat.io`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar, overload
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from mpxgat.errors import GraphError, quoted
+from mpxgat.stats import GraphStats, graph_stats
+
+IntArray = NDArray[np.integer[Any]]
+FloatArray = NDArray[np.floating[Any]]
+NODE_DTYPE = np.int32
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+
+class Node(NamedTuple):
+    """A node as people know it: its id and the name of its layer."""
+
+    id: str
+    layer: str
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Numeric node features: ``values[i, p]`` is feature ``names[p]`` of node ``i``; float32, finite."""
+
+    names: tuple[str, ...]
+    values: NDArray[np.float32]  # (n, p)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", _frozen(np.asarray(self.values, dtype=np.float32)))
+        if self.values.ndim != 2 or self.values.shape[1] != len(self.names):
+            raise GraphError(
+                f"features have shape {self.values.shape}, expected one column for each of {len(self.names)} names"
+            )
+        if not np.isfinite(self.values).all():
+            row, column = np.argwhere(~np.isfinite(self.values))[0]
+            raise GraphError(
+                f"feature {quoted(self.names[column])} of node {row} is {self.values[row, column]}, expected a number"
+            )
+
+    def take(self, nodes: IntArray) -> Features:
+        """The rows of ``nodes``, in that order."""
+        return Features(self.names, self.values[nodes])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Features) and self.names == other.names and np.array_equal(self.values, other.values)
+
+
+class NodeView(Sequence[Node]):
+    """The nodes of a graph in order, as (id, layer); made when asked for, never all at once."""
+
+    def __init__(self, graph: MultiplexGraph):
+        self._graph = graph
+
+    def __len__(self) -> int:
+        return self._graph.n_nodes
+
+    @overload
+    def __getitem__(self, position: int) -> Node: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Node]: ...
+    def __getitem__(self, position: int | slice) -> Node | list[Node]:
+        if isinstance(position, slice):
+            return [self[i] for i in range(*position.indices(len(self)))]
+        if position < 0:
+            position += len(self)
+        if not 0 <= position < len(self):
+            raise IndexError(f"node {position} of {len(self)}")
+        graph = self._graph
+        return Node(graph.ids[position].as_py(), graph.layers[graph.node_layer[position]])
+
+    def __iter__(self) -> Iterator[Node]:
+        graph = self._graph
+        for name, start, stop in zip(graph.layers, graph.layer_start, graph.layer_start[1:], strict=False):
+            for node_id in graph.ids.slice(start, stop - start).to_pylist():
+                yield Node(node_id, name)
+
+
+@dataclass(frozen=True, eq=False)
+class MultiplexGraph:
+    """A validated, immutable multiplex. Use `mpxgat.builder` to make one: this constructor trusts its input.
+
+    layers          names, one for each layer; every layer has at least one node
+    layer_start     (L+1,) nodes of layer l are layer_start[l] … layer_start[l+1]-1
+    ids             (n,) node ids, sorted within each layer
+    intra, inter    (m, 2) and (q, 2) links as node positions; first < second, rows sorted, no duplicates
+    *_weight        (m,) and (q,) finite weights, or None where every link weighs 1
+    *_features      features of the nodes for MPXGAT's horizontal and vertical part
+    attributes      further columns of text about the nodes (labels and the like); models do not read them
+    """
+
+    layers: tuple[str, ...]
+    layer_start: NDArray[np.int64]
+    ids: pa.LargeStringArray
+    intra: NDArray[np.int32]
+    inter: NDArray[np.int32]
+    intra_weight: NDArray[np.float64] | None = None
+    inter_weight: NDArray[np.float64] | None = None
+    horizontal_features: Features | None = None
+    vertical_features: Features | None = None
+    attributes: Mapping[str, pa.LargeStringArray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("intra_weight", "inter_weight"):
+            weight = getattr(self, name)
+            if weight is not None and (weight == 1).all():
+                object.__setattr__(self, name, None)
+        for name in ("layer_start", "intra", "inter", "intra_weight", "inter_weight"):
+            value = getattr(self, name)
+            if value is not None:
+                _frozen(value)
+
+    # ---- sizes -------------------------------------------------------------------------------------
+
+    @property
+    def n_nodes(self) -> int:
+        return int(self.layer_start[-1])
+
+    @property
+    def n_layers(self) -> int:
+        return len(self.layers)
+
+    @property
+    def n_intra(self) -> int:
+        return len(self.intra)
+
+    @property
+    def n_inter(self) -> int:
+        return len(self.inter)
+
+    @property
+    def nodes(self) -> NodeView:
+        """All nodes in order; ``graph.nodes[i]`` is (id, layer) of node i."""
+        return NodeView(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"<MultiplexGraph: {self.n_layers} layers, {self.n_nodes:,} nodes, "
+            f"{self.n_intra:,} intra links, {self.n_inter:,} inter links>"
+        )
+
+    # ---- looking up --------------------------------------------------------------------------------
+
+    @cached_property
+    def node_layer(self) -> NDArray[np.int32]:
+        """(n,) the layer of every node."""
+        return _frozen(np.repeat(np.arange(self.n_layers, dtype=np.int32), np.diff(self.layer_start)))
+
+    def layer_index(self, layer: str) -> int:
+        """Position of a layer's name; GraphError if there is none."""
+        try:
+            return self.layers.index(layer)
+        except ValueError:
+            known = ", ".join(quoted(name) for name in self.layers[:20])
+            raise GraphError(f"no layer {quoted(layer)}; the layers are {known}") from None
+
+    def layer_nodes(self, layer: int) -> NDArray[np.int32]:
+        """Positions of all nodes of a layer."""
+        return np.arange(self.layer_start[layer], self.layer_start[layer + 1], dtype=NODE_DTYPE)
+
+    def index(self, node_id: str, layer: str) -> int:
+        """Position of the node (id, layer); GraphError if there is none."""
+        number = self.layer_index(layer)
+        start, stop = int(self.layer_start[number]), int(self.layer_start[number + 1])
+        # Ids are sorted bytewise within a layer, as pyarrow sorts: bisect without making a dictionary.
+        wanted = node_id.encode()
+        low, high = start, stop
+        while low < high:
+            middle = (low + high) // 2
+            if self.ids[middle].as_py().encode() < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        if low == stop or self.ids[low].as_py() != node_id:
+            raise GraphError(f"no node {quoted(node_id)} in layer {quoted(layer)}")
+        return low
+
+    def positions(self, nodes: Iterable[tuple[str, str]]) -> NDArray[np.int32]:
+        """(k,) positions of nodes given as (id, layer)."""
+        return np.array([self.index(*node) for node in nodes], dtype=NODE_DTYPE)
+
+    def nbytes(self) -> int:
+        """Bytes held in arrays, matrices made so far included."""
+        return sum(_nbytes(part) for part in self.__dict__.values())
+
+    # ---- matrices and components -------------------------------------------------------------------
+
+    @cached_property
+    def adjacency(self) -> sparse.csr_array:
+        """(n, n) symmetric 0/1 matrix of the intra links (block-diagonal over layers), float32 CSR."""
+        return _symmetric(self.intra, None, self.n_nodes)
+
+    @cached_property
+    def weighted_adjacency(self) -> sparse.csr_array:
+        """As `adjacency`, with the links' weights."""
+        return _symmetric(self.intra, self.intra_weight, self.n_nodes)
+
+    @cached_property
+    def vertical(self) -> sparse.csr_array:
+        """(n, n) symmetric 0/1 matrix of the inter links: the vertical network, float32 CSR."""
+        return _symmetric(self.inter, None, self.n_nodes)
+
+    @cached_property
+    def degree(self) -> NDArray[np.int64]:
+        """(n,) number of intra links of every node."""
+        return _frozen(np.bincount(self.intra.ravel(), minlength=self.n_nodes))
+
+    @cached_property
+    def unit(self) -> NDArray[np.int32]:
+        """(n,) known unit of every node: its connected component in the vertical network.
+
+        Counterparts are transitive, so nodes with one number are copies of one unit. Units are numbered
+        by their first node; a node without inter links is a unit of its own.
+        """
+        return _frozen(_component_labels(self.inter, self.n_nodes))
+
+    @property
+    def n_units(self) -> int:
+        """Number of known units (components of the vertical network)."""
+        return int(self.unit.max(initial=-1)) + 1
+
+    def component_labels(self) -> NDArray[np.int32]:
+        """(n,) connected component over intra and inter links together, numbered by first node."""
+        return _component_labels(np.concatenate([self.intra, self.inter]), self.n_nodes)
+
+    def stats(self) -> GraphStats:
+        """Sizes, densities, degrees, overlap between layers, presence of units."""
+        return graph_stats(self)
+
+    # ---- other graphs made from this one -----------------------------------------------------------
+
+    def subgraph(self, nodes: ArrayLike) -> MultiplexGraph:
+        """The graph on ``nodes`` (positions or a mask) with the links among them; empty layers vanish."""
+        keep = np.zeros(self.n_nodes, dtype=bool)
+        keep[np.asarray(nodes)] = True
+        kept = np.flatnonzero(keep)
+        position = np.cumsum(keep, dtype=np.int64) - 1
+        counts = np.bincount(self.node_layer[kept], minlength=self.n_layers)
+        intra, intra_weight = _links_among(self.intra, self.intra_weight, keep, position)
+        inter, inter_weight = _links_among(self.inter, self.inter_weight, keep, position)
+        return MultiplexGraph(
+            layers=tuple(name for name, count in zip(self.layers, counts, strict=True) if count),
+            layer_start=np.concatenate([[0], np.cumsum(counts[counts > 0])]).astype(np.int64),
+            ids=self.ids.take(pa.array(kept)),
+            intra=intra,
+            inter=inter,
+            intra_weight=intra_weight,
+            inter_weight=inter_weight,
+            horizontal_features=self.horizontal_features and self.horizontal_features.take(kept),
+            vertical_features=self.vertical_features and self.vertical_features.take(kept),
+            attributes={name: column.take(pa.array(kept)) for name, column in self.attributes.items()},
+        )
+
+    def layer(self, layer: str) -> MultiplexGraph:
+        """One layer alone."""
+        return self.subgraph(self.layer_nodes(self.layer_index(layer)))
+
+    def largest_component(self) -> MultiplexGraph:
+        """The largest connected component over intra and inter links (the first one among equals)."""
+        if self.n_nodes == 0:
+            return self
+        labels = self.component_labels()
+        return self.subgraph(labels == np.bincount(labels).argmax())
+
+    def without(self, *, intra: ArrayLike | None = None, inter: ArrayLike | None = None) -> MultiplexGraph:
+        """The same nodes without the given links, each a (k, 2) array of pairs; GraphError if one is no link."""
+        changes: dict[str, Any] = {}
+        for kind, pairs in (("intra", intra), ("inter", inter)):
+            if pairs is None:
+                continue
+            links = getattr(self, kind)
+            keep = np.ones(len(links), dtype=bool)
+            keep[self._link_rows(kind, np.asarray(pairs).reshape(-1, 2))] = False
+            weight = getattr(self, f"{kind}_weight")
+            changes[kind] = links[keep]
+            changes[f"{kind}_weight"] = None if weight is None else weight[keep]
+        return replace(self, **changes)
+
+    def unweighted(self) -> MultiplexGraph:
+        """The same links, each of weight 1."""
+        return replace(self, intra_weight=None, inter_weight=None)
+
+    def _link_rows(self, kind: str, pairs: IntArray) -> NDArray[np.int64]:
+        links = getattr(self, kind)
+        wanted = pair_keys(pairs, self.n_nodes)
+        known = pair_keys(links, self.n_nodes)
+        rows = np.searchsorted(known, wanted)
+        found = rows < len(known)
+        found[found] = known[rows[found]] == wanted[found]
+        if not found.all():
+            first, second = (self.nodes[int(i)] for i in pairs[np.flatnonzero(~found)[0]])
+            raise GraphError(f"no {kind} link joins {describe(first)} and {describe(second)}")
+        return rows
+
+    # ---- identity ----------------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        """Same network in every respect: nodes, links, weights, features, attributes."""
+        if not isinstance(other, MultiplexGraph):
+            return NotImplemented
+        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]  # compared by content, which is too large to hash at every use
+
+    def fingerprint(self) -> str:
+        """SHA-256 over layers, nodes, links, weights and features: the same network gives the same text."""
+        digest = hashlib.sha256()
+        for text in (*self.layers, *(self.ids.to_pylist())):
+            digest.update(text.encode() + b"\0")
+        for part in (self.horizontal_features, self.vertical_features):
+            digest.update(b"-" if part is None else repr(part.names).encode() + part.values.tobytes())
+        for array in (self.layer_start, self.intra, self.inter, self.intra_weight, self.inter_weight):
+            digest.update(b"-" if array is None else str(array.shape).encode() + array.tobytes())
+        return digest.hexdigest()
+
+
+def describe(node: Node) -> str:
+    """A node in an error message."""
+    return f"{quoted(node.id)} (layer {quoted(node.layer)})"
+
+
+def pair_keys(pairs: IntArray, n_nodes: int) -> NDArray[np.int64]:
+    """One int64 for each unordered pair of nodes; sorts as (smaller, larger) does."""
+    low = np.minimum(pairs[:, 0], pairs[:, 1]).astype(np.int64)
+    high = np.maximum(pairs[:, 0], pairs[:, 1])
+    return low * n_nodes + high
+
+
+def _frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
+    array.flags.writeable = False
+    return array
+
+
+def _symmetric(links: IntArray, weight: FloatArray | None, n_nodes: int) -> sparse.csr_array:
+    values = np.ones(len(links), dtype=np.float32) if weight is None else weight.astype(np.float32)
+    upper = sparse.csr_array((values, (links[:, 0], links[:, 1])), shape=(n_nodes, n_nodes))
+    matrix = sparse.csr_array(upper + upper.T)
+    matrix.sort_indices()
+    return matrix
+
+
+def _component_labels(links: IntArray, n_nodes: int) -> NDArray[np.int32]:
+    ones = np.ones(len(links), dtype=bool)
+    matrix = sparse.csr_array((ones, (links[:, 0], links[:, 1])), shape=(n_nodes, n_nodes))
+    labels = csgraph.connected_components(matrix, directed=False)[1]
+    # Number components by their first node, whatever order scipy visits them in.
+    first = np.full(labels.max(initial=-1) + 1, n_nodes, dtype=np.int64)
+    np.minimum.at(first, labels, np.arange(n_nodes))
+    rank = np.empty(len(first), dtype=np.int32)
+    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
+    numbered: NDArray[np.int32] = rank[labels]
+    return numbered
+
+
+def _links_among(
+    links: NDArray[np.int32], weight: NDArray[np.float64] | None, keep: NDArray[np.bool_], position: IntArray
+) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
+    inside = keep[links[:, 0]] & keep[links[:, 1]]
+    return position[links[inside]].astype(NODE_DTYPE), None if weight is None else weight[inside]
+
+
+def _nbytes(part: Any) -> int:
+    if isinstance(part, Features):
+        return part.values.nbytes
+    if isinstance(part, Mapping):
+        return sum(_nbytes(value) for value in part.values())
+    if isinstance(part, sparse.csr_array):
+        return int(part.data.nbytes + part.indices.nbytes + part.indptr.nbytes)
+    return int(getattr(part, "nbytes", 0))
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    if isinstance(one, pa.Array) and isinstance(other, pa.Array):
+        return bool(one.equals(other))
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    return type(one) is type(other) and bool(one == other)
+
+
+def sorted_bytewise(strings: pa.LargeStringArray) -> NDArray[np.int64]:
+    """Order that sorts strings as `MultiplexGraph` sorts ids: by their UTF-8 bytes."""
+    order: NDArray[np.int64] = pc.sort_indices(strings).to_numpy().astype(np.int64)
+    return order

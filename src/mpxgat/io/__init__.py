@@ -1,0 +1,31 @@
+"""Reading and writing multiplexes: one module for each format, a registry that picks one."""
+
+from mpxgat.io import comunelab, csv_tables, mpx, multiplexsage, parquet_tables
+from mpxgat.io.assemble import read_layers
+from mpxgat.io.networkx_graphs import from_networkx, to_networkx, to_networkx_layers
+from mpxgat.io.pyg import from_pyg, to_pyg
+from mpxgat.io.registry import Format, choose_format, formats, read, register, write
+
+for _format in (
+    comunelab.FORMAT,
+    comunelab.EXTENDED_FORMAT,
+    mpx.FORMAT,
+    multiplexsage.FORMAT,
+    csv_tables.FORMAT,
+    parquet_tables.FORMAT,
+):
+    register(_format)
+
+__all__ = [
+    "Format",
+    "choose_format",
+    "formats",
+    "from_networkx",
+    "from_pyg",
+    "read",
+    "read_layers",
+    "to_networkx",
+    "to_networkx_layers",
+    "to_pyg",
+    "write",
+]

@@ -1,0 +1,145 @@
+"""Several single-layer files and a file of anchors, put together to one multiplex.
+
+A layer's file is a list of edges, ``node node [weight]`` on a line; an anchors file says who is who, ``a b`` on
+a line for two layers, ``a layer_a b layer_b`` for more. Fields are parted by blanks, tabs or commas (the first
+row tells); lines that begin with ``#`` or ``%`` are comments; a first row ``source target`` is a header. With
+commas a field may stand in double quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from mpxgat.builder import EdgeTable, RowError, build, link_by_id, with_inter_links
+from mpxgat.errors import InputError, SettingError, quoted
+from mpxgat.graph import MultiplexGraph
+from mpxgat.io.columns import Columns, single_blanks, split_columns
+from mpxgat.io.files import read_text
+from mpxgat.io.layer_names import number_layers
+from mpxgat.io.text_numbers import parse_numbers
+
+_COMMENT = re.compile(rb"(?m)^[ \t]*[#%].*$")
+_HEADER = re.compile(rb"(?i)\s*\"?source\"?[,\t ]+\"?target\"?\b[^\n]*")
+
+
+def read_layers(
+    paths: Sequence[str | PathLike[str]],
+    names: Sequence[str] | None = None,
+    anchors: str | PathLike[str] | None = None,
+) -> MultiplexGraph:
+    """A multiplex with one layer for each file, called by its stem or as ``names`` says.
+
+    Inter links are those of the file ``anchors``, a list for which every node must be in its layer; without
+    such a file, nodes that share an id are copies of one unit.
+    """
+    places = [Path(path) for path in paths]
+    layers = _layer_names(places, names)
+    lists = [_read_list(place, (2, 3), "'node node [weight]'") for place in places]
+    starts = np.cumsum([0, *(len(columns) for columns in lists)])
+    try:
+        graph = build(layers, _edge_table(lists))
+    except RowError as problem:
+        number = int(np.searchsorted(starts, problem.row, side="right")) - 1
+        raise lists[number].error(problem.message, problem.row - int(starts[number])) from None
+    return link_by_id(graph) if anchors is None else _with_anchors(graph, Path(anchors))
+
+
+def _layer_names(places: Sequence[Path], names: Sequence[str] | None) -> list[str]:
+    if not places:
+        raise SettingError("no files given, expected one for each layer")
+    if names is not None and len(names) != len(places):
+        raise SettingError(f"{len(names)} layer names for {len(places)} files, expected one for each")
+    layers = list(names) if names is not None else [_stem(place) for place in places]
+    for number, layer in enumerate(layers):
+        if layer in layers[:number]:
+            raise InputError(f"a second layer would be called {quoted(layer)}; give the layers' names", places[number])
+    return layers
+
+
+def _stem(place: Path) -> str:
+    name = place.name[:-3] if place.name.lower().endswith(".gz") else place.name
+    return Path(name).stem
+
+
+def _read_list(path: Path, widths: tuple[int, ...], expected: str) -> Columns:
+    """The rows of a list, whatever parts its fields; comments are blanked, so lines keep their numbers."""
+    content = read_text(path)
+    if b"#" in content or b"%" in content:
+        content = _COMMENT.sub(b"", content)
+    start = len(content) - len(content.lstrip())
+    content = content[:start] + _without_header(content[start:])
+    first = content.lstrip().split(b"\n", 1)[0]
+    if b"," in first:
+        columns = split_columns(content, path, ",", widths, f"{expected} parted by commas", quoting=True)
+        return replace(columns, fields=tuple(pc.ascii_trim(field, " \t") for field in columns.fields))  # "a, b"
+    if b"\t" in first.strip():
+        return split_columns(content, path, "\t", widths, f"{expected} parted by tabs")
+    return split_columns(single_blanks(content), path, " ", widths, expected)
+
+
+def _without_header(content: bytes) -> bytes:
+    header = _HEADER.match(content)
+    return content if header is None else content[header.end() :]
+
+
+def _edge_table(lists: Sequence[Columns]) -> EdgeTable:
+    layer = np.repeat(np.arange(len(lists)), [len(columns) for columns in lists])
+    source, target = (
+        pa.chunked_array([chunk for columns in lists for chunk in columns.fields[end].chunks], pa.string())
+        for end in (0, 1)
+    )
+    weights = [_weights(columns) for columns in lists]
+    return EdgeTable(source, layer, target, layer, np.concatenate(weights))
+
+
+def _weights(columns: Columns) -> NDArray[np.float64]:
+    if len(columns.fields) < 3:
+        return np.ones(len(columns))
+    try:
+        return parse_numbers(columns.fields[2], "the weight", "edges")
+    except RowError as problem:
+        raise columns.error(problem.message, problem.row) from None
+
+
+def _with_anchors(graph: MultiplexGraph, path: Path) -> MultiplexGraph:
+    """The graph whose inter links are the anchors in a file."""
+    two = graph.n_layers == 2
+    expected = "'node node' or 'node layer node layer'" if two else "'node layer node layer'"
+    columns = _read_list(path, (2, 4) if two else (4,), expected)
+    if len(columns.fields) == 2:
+        ends = [(column, np.full(len(columns), side)) for side, column in enumerate(columns.fields)]
+    else:
+        ends = [(columns.fields[k], number_layers(columns.fields[k + 1], graph.layers, columns.error)) for k in (0, 2)]
+    pairs = np.stack([_positions(graph, ids, layer, columns) for ids, layer in ends], axis=1)
+    try:
+        return with_inter_links(graph, pairs)
+    except RowError as problem:
+        raise columns.error(problem.message, problem.row) from None
+
+
+def _positions(
+    graph: MultiplexGraph, ids: pa.ChunkedArray, layer: NDArray[np.integer], columns: Columns
+) -> NDArray[np.int64]:
+    """(n,) the node of every id in its layer; an id that is not there is an error."""
+    ids = ids.cast(pa.large_string())
+    positions = np.empty(len(ids), dtype=np.int64)
+    for number in np.unique(layer):
+        rows = np.flatnonzero(layer == number)
+        start, stop = graph.layer_start[number], graph.layer_start[number + 1]
+        found = pc.index_in(ids.take(pa.array(rows)), value_set=graph.ids.slice(start, stop - start))
+        if found.null_count:
+            row = int(rows[np.flatnonzero(found.is_null().to_numpy())[0]])
+            raise columns.error(
+                f"unknown node {quoted(ids[row].as_py())}, expected one of layer {quoted(graph.layers[number])}", row
+            )
+        positions[rows] = start + found.to_numpy()
+    return positions

@@ -1,0 +1,168 @@
+"""Text in columns: lines of fields parted by blanks, tabs or commas, as pyarrow columns of text.
+
+The text is parsed at once by pyarrow. Only when something is wrong is it walked line by line, to name the
+first bad line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from mpxgat.builder import MAX_ID_BYTES
+from mpxgat.errors import InputError, printable
+
+_BLOCK_BYTES = 1 << 22
+_SCANNED_BYTES = 1 << 18
+# A first record longer than this cannot be the beginning of a table: every field is far shorter.
+_FIRST_RECORD_BYTES = 1 << 22
+
+
+class _RecordError(Exception):
+    """A row whose quoting is broken or that is too long; ``line`` is where it begins."""
+
+    def __init__(self, line: int, reason: str):
+        super().__init__(reason)
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The fields of a text file: ``fields[c][r]`` is column c of row r; blank lines are no rows."""
+
+    path: Path
+    content: bytes
+    delimiter: str
+    quoting: bool
+    fields: tuple[pa.ChunkedArray, ...]
+
+    def __len__(self) -> int:
+        return len(self.fields[0])
+
+    def error(self, message: str, row: int) -> InputError:
+        """An error that names the file and the line of ``row`` (or the row, where the line cannot be told)."""
+        line = self._line(row)
+        if line is None:
+            return InputError(f"row {row + 1}: {message}", self.path)
+        return InputError(message, self.path, line)
+
+    def _line(self, row: int) -> int | None:
+        try:
+            records = _records(self.content, self.delimiter, self.quoting)
+            line, _ = next(islice(records, row, None))
+        except (_RecordError, StopIteration):
+            return None
+        return line
+
+
+def split_columns(
+    content: bytes,
+    path: Path,
+    delimiter: str,
+    widths: Collection[int],
+    expected: str,
+    *,
+    quoting: bool = False,
+) -> Columns:
+    """Parse text whose rows all have as many fields as the first one, a number out of ``widths``.
+
+    ``expected`` describes a row in errors. With ``quoting`` a field may stand in double quotes and then hold
+    delimiters, line ends and doubled quotes (RFC 4180).
+    """
+    quoting = quoting and b'"' in content
+    width = _first_width(content, path, delimiter, quoting)
+    if width not in widths:
+        line, _ = next(_records(content, delimiter, quoting))
+        raise InputError(f"{_count(width)}, expected {expected}", path, line)
+    names = [str(number) for number in range(width)]
+    try:
+        table = arrow_csv.read_csv(
+            pa.BufferReader(content),
+            arrow_csv.ReadOptions(column_names=names, block_size=_BLOCK_BYTES),
+            arrow_csv.ParseOptions(
+                delimiter=delimiter,
+                quote_char='"' if quoting else False,
+                newlines_in_values=quoting,
+            ),
+            arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), null_values=[]),
+        )
+    except pa.ArrowInvalid as problem:
+        raise _first_bad_line(content, path, delimiter, quoting, width, str(problem)) from None
+    return Columns(path, content, delimiter, quoting, tuple(table.columns))
+
+
+def single_blanks(content: bytes) -> bytes:
+    """Text with one space between fields and none at the ends of lines; lines keep their numbers."""
+    if _is_tidy(content):
+        return content
+    content = re.sub(rb"[ \t]+", b" ", content)
+    return content.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+
+
+def _is_tidy(content: bytes) -> bool:
+    """Whether no tab, and no two of space and line end side by side, are in the text (control characters count too)."""
+    if b"\t" in content or content[:1] == b" ":
+        return False
+    octets = np.frombuffer(content, dtype=np.uint8)
+    for start in range(0, len(octets), _SCANNED_BYTES):  # in pieces that stay in the processor's cache
+        blank = octets[start : start + _SCANNED_BYTES + 1] <= ord(" ")
+        if (blank[1:] & blank[:-1]).any():
+            return False
+    return content[-1:] != b" "
+
+
+def _first_width(content: bytes, path: Path, delimiter: str, quoting: bool) -> int:
+    """Number of fields of the first row."""
+    try:
+        _, fields = next(_records(content[:_FIRST_RECORD_BYTES], delimiter, quoting))
+    except _RecordError as problem:
+        raise InputError(f"the first row cannot be read ({printable(problem)})", path, problem.line) from None
+    except StopIteration:
+        raise InputError("the file is empty", path) from None
+    return len(fields)
+
+
+def _first_bad_line(content: bytes, path: Path, delimiter: str, quoting: bool, width: int, problem: str) -> InputError:
+    """The error for the first row that has another width or an overlong field."""
+    try:
+        for line, fields in _records(content, delimiter, quoting):
+            longest = max(len(field) for field in fields)
+            if longest > MAX_ID_BYTES:
+                return InputError(f"a field of {longest} characters, expected at most {MAX_ID_BYTES}", path, line)
+            if len(fields) != width:
+                return InputError(f"{_count(len(fields))}, expected {width} as in the first row", path, line)
+    except _RecordError as damage:
+        return InputError(f"the row cannot be read ({printable(damage)})", path, damage.line)
+    return InputError(f"the rows cannot be told apart ({printable(problem, 200)})", path)
+
+
+def _records(content: bytes, delimiter: str, quoting: bool) -> Iterator[tuple[int, list[str]]]:
+    """Line number and fields of every row, one by one; _RecordError where that fails."""
+    if not quoting:
+        for line, text in enumerate(io.BytesIO(content), start=1):
+            text = text.rstrip(b"\r\n")
+            if text:
+                yield line, text.decode(errors="replace").split(delimiter)
+        return
+    reader = csv.reader(io.StringIO(content.decode(errors="replace"), newline=""), delimiter=delimiter)
+    line = 1
+    try:
+        for fields in reader:
+            if fields:
+                yield line, fields
+            line = reader.line_num + 1
+    except csv.Error as problem:
+        raise _RecordError(line, str(problem)) from None
+
+
+def _count(width: int) -> str:
+    return "1 column" if width == 1 else f"{width} columns"

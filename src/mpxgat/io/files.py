@@ -1,0 +1,113 @@
+"""Files as bytes: opened with every mishap named, written whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tempfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from mpxgat.errors import InputError, OutputError, printable
+
+_BOM = b"\xef\xbb\xbf"
+_WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
+
+Content = bytes | Callable[[Path], None]
+"""What to write: the bytes, or a function that writes to the (temporary) path it is given."""
+
+
+def check_readable(path: Path) -> None:
+    """InputError unless ``path`` is a file with something in it."""
+    try:
+        if path.is_dir():
+            raise InputError("this is a directory, expected a file", path)
+        if path.stat().st_size == 0:
+            raise InputError("the file is empty", path)
+    except (OSError, ValueError) as problem:  # ValueError: a NUL character in the path
+        raise InputError(_reason(problem), path) from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file, unpacked if it is gzip (told by its first two bytes)."""
+    check_readable(path)
+    try:
+        content = path.read_bytes()
+        if content[:2] == b"\x1f\x8b":
+            content = gzip.decompress(content)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as problem:
+        raise InputError(f"the gzip data is damaged or cut off ({printable(problem)})", path) from None
+    except OSError as problem:
+        raise InputError(_reason(problem), path) from None
+    if not content.strip():
+        raise InputError("the file is empty", path)
+    return content
+
+
+def read_utf8(path: Path) -> bytes:
+    """The content of a text file as valid UTF-8 bytes without byte-order mark; line ends as they are."""
+    content = read_bytes(path)
+    if content.startswith(_WIDE_BOMS):
+        raise InputError("the text is UTF-16, expected UTF-8", path, 1)
+    content = content.removeprefix(_BOM)
+    try:
+        if not content.isascii():
+            content.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        line = content.count(b"\n", 0, problem.start) + 1
+        raise InputError(f"byte 0x{content[problem.start]:02x} is not UTF-8 text", path, line) from None
+    if b"\0" in content:
+        raise InputError("a NUL byte, expected text", path, content.count(b"\n", 0, content.index(b"\0")) + 1)
+    return content
+
+
+def read_text(path: Path) -> bytes:
+    """As `read_utf8`, with every line end made a line feed."""
+    content = read_utf8(path)
+    if b"\r" in content:
+        content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return content
+
+
+def write_files(files: Mapping[Path, Content]) -> list[Path]:
+    """Write all files, or none: each goes to a temporary file beside its place, then all are renamed.
+
+    Bytes for a name that ends in ``.gz`` are packed on the way.
+    """
+    temporary: dict[Path, Path] = {}
+    try:
+        for path, content in files.items():
+            handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+            temporary[path] = Path(name)
+            with os.fdopen(handle, "wb") as stream:
+                if isinstance(content, bytes):
+                    packed = path.name.lower().endswith(".gz")
+                    stream.write(gzip.compress(content, mtime=0) if packed else content)  # no date: same bytes
+            if not isinstance(content, bytes):
+                content(Path(name))
+            with open(name, "rb+") as stream:
+                os.fsync(stream.fileno())
+            os.chmod(name, 0o666 & ~_umask())
+        for path, name_ in temporary.items():
+            if path.is_dir():
+                raise IsADirectoryError(None, "a directory of this name is in the way")
+            os.replace(name_, path)
+    except (OSError, ValueError) as problem:
+        raise OutputError(f"{printable(path, 300)}: cannot write: {_reason(problem)}") from None
+    finally:
+        for leftover in temporary.values():
+            leftover.unlink(missing_ok=True)
+    return list(files)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _reason(problem: Exception) -> str:
+    if isinstance(problem, FileNotFoundError):
+        return "no such file or folder"
+    return printable(getattr(problem, "strerror", None) or problem)

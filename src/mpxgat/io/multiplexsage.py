@@ -1,0 +1,240 @@
+"""The node-link JSON of MultiplexSAGE: nodes have a ``sheet`` (layer), links ``inter_layer`` and ``train_removed``.
+
+- An id names one node in the whole file, so ids do not tell who is who: inter links are the links between sheets.
+  ``inter_layer``, where given, must agree with the sheets of both ends.
+- ``source`` and ``target`` are ids. Files written by networkx 1 hold positions in the list of nodes instead. Where ids
+  count 0, 1, 2, … along the list, as in the published files, both are the same; where all ids are texts, a number can
+  only be a position and is read as one; in any other file nothing tells, and numbers are ids.
+- ``train_removed`` marks links that the file's author held out. `read` takes them in, `read_training` leaves them out.
+- We write ids 0, 1, 2, … and our own id as ``name``; sheets 0, 1, 2, … with the layers' names under ``graph.layers``;
+  ``weight`` on links, features as lists ``h`` and ``v``, texts as an object ``attributes``. The reader takes all of
+  these where present. Entries it does not know (``val``, ``test``, ``marked``, …) are passed over.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mpxgat.builder import EdgeTable, NodeTable, RowError, build
+from mpxgat.errors import GraphError, InputError, quoted
+from mpxgat.graph import Features, MultiplexGraph
+from mpxgat.io.files import read_text
+from mpxgat.io.multiplexsage_writer import write, write_with_held_out
+from mpxgat.io.registry import Format
+
+__all__ = ["FORMAT", "read", "read_training", "write", "write_with_held_out"]
+
+Entry = dict[str, Any]
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+def read(path: Path) -> MultiplexGraph:
+    """Read all links of a file. Problems are InputErrors that name the entry, as in ``links[3]``."""
+    return _read(path, with_removed=True)
+
+
+def read_training(path: Path) -> MultiplexGraph:
+    """Read a file without the links that are marked ``train_removed``; all its nodes stay."""
+    return _read(path, with_removed=False)
+
+
+def _read(path: Path, *, with_removed: bool) -> MultiplexGraph:
+    content = _load(path)
+    head = content.get("graph")
+    head = head if isinstance(head, dict) else {}  # networkx 1 wrote a list of pairs
+    nodes, links = _entries(content, path)
+    layers, layer = _sheets(nodes, head, path)
+    names = [entry.get("name", entry["id"]) for entry in nodes]
+    for number, (entry, name) in enumerate(zip(nodes, names, strict=True)):
+        if "name" in entry and not isinstance(name, str):
+            raise _problem(path, "nodes", number, f"name {quoted(name)}, expected text")
+    ids = _texts([str(name) for name in names], "nodes", path)
+    declared = NodeTable(
+        ids=ids,
+        layer=layer,
+        horizontal_features=_features(nodes, "h", head.get("horizontal_features"), path),
+        vertical_features=_features(nodes, "v", head.get("vertical_features"), path),
+        attributes=_attributes(nodes, head, path),
+    )
+    kept, ends, weight = _links(nodes, links, layer, path, with_removed=with_removed)
+    source, target = ends[:, 0], ends[:, 1]
+    table = EdgeTable(ids.take(pa.array(source)), layer[source], ids.take(pa.array(target)), layer[target], weight)
+    try:
+        return build(layers, table, declared)
+    except RowError as problem:
+        row = problem.row if problem.table == "nodes" else kept[problem.row]
+        raise _problem(path, "nodes" if problem.table == "nodes" else "links", row, problem.message) from None
+    except GraphError as problem:
+        raise InputError(str(problem), path) from None
+
+
+def _problem(path: Path, table: str, row: int, message: str) -> InputError:
+    return InputError(f"{table}[{row}]: {message}", path)
+
+
+def _load(path: Path) -> Entry:
+    try:
+        content = json.loads(read_text(path))
+    except json.JSONDecodeError as problem:
+        raise InputError(f"column {problem.colno}: not valid JSON: {problem.msg}", path, problem.lineno) from None
+    except RecursionError:
+        raise InputError("nested too deeply, expected an object with nodes and links", path) from None
+    except ValueError:  # Python refuses to make so long a number
+        raise InputError("a number of thousands of digits, expected an object with nodes and links", path) from None
+    if not isinstance(content, dict):
+        raise InputError(f"a JSON {type(content).__name__}, expected an object with nodes and links", path)
+    return content
+
+
+def _entries(content: Entry, path: Path) -> tuple[list[Entry], list[Entry]]:
+    """Lists of nodes and links (newer networkx calls them edges) with all that every entry needs."""
+    link_key = "edges" if "links" not in content and "edges" in content else "links"
+    tables = []
+    for key, needed in (("nodes", ("id", "sheet")), (link_key, ("source", "target"))):
+        entries = content.get(key)
+        if not isinstance(entries, list):
+            raise InputError(f"no list {quoted(key)}, expected a node-link object", path)
+        for row, entry in enumerate(entries):
+            if not isinstance(entry, dict):
+                raise _problem(path, key, row, f"{quoted(entry)}, expected an object")
+            for field in needed:
+                if type(entry.get(field)) not in (int, str):
+                    found = quoted(entry[field]) if field in entry else "nothing"
+                    raise _problem(path, key, row, f"{field} is {found}, expected a whole number or text")
+        tables.append(entries)
+    return tables[0], tables[1]
+
+
+def _sheets(nodes: list[Entry], head: Entry, path: Path) -> tuple[list[str], NDArray[np.int64]]:
+    """Names of the layers and every node's layer. Without a list of names, sheets in order of appearance."""
+    names = head.get("layers")
+    if names is None:
+        number = {sheet: row for row, sheet in enumerate(dict.fromkeys(str(entry["sheet"]) for entry in nodes))}
+        layer = [number[str(entry["sheet"])] for entry in nodes]
+        _texts([str(entry["sheet"]) for entry in nodes], "nodes", path)
+        return list(number), np.array(layer, dtype=np.int64)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"graph.layers is {quoted(names)}, expected a list of names", path)
+    _texts(names, "graph.layers", path)
+    layer = []
+    for row, entry in enumerate(nodes):
+        sheet = entry["sheet"]
+        if isinstance(sheet, str) and sheet in names:
+            sheet = names.index(sheet)
+        if not isinstance(sheet, int) or not 0 <= sheet < len(names):
+            raise _problem(
+                path, "nodes", row, f"unknown sheet {quoted(sheet)}, expected one of the {len(names)} of graph.layers"
+            )
+        layer.append(sheet)
+    return names, np.array(layer, dtype=np.int64)
+
+
+def _links(
+    nodes: list[Entry], links: list[Entry], layer: NDArray[np.int64], path: Path, *, with_removed: bool
+) -> tuple[list[int], NDArray[np.int64], NDArray[np.float64] | None]:
+    """Rows taken from the list of links, their ends as positions in the list of nodes, and their weights."""
+    position: dict[int | str, int] = {}
+    for row, entry in enumerate(nodes):
+        if position.setdefault(entry["id"], row) != row:
+            raise _problem(path, "nodes", row, f"id {quoted(entry['id'])} occurs twice, expected once")
+    if not any(isinstance(name, int) for name in position):
+        position.update((row, row) for row in range(len(nodes)))  # a number among texts can only be a position
+    sheet = layer.tolist()
+    kept, ends, weights = [], [], []
+    for row, link in enumerate(links):
+        pair = []
+        for field in ("source", "target"):
+            if link[field] not in position:
+                raise _problem(path, "links", row, f"{field} {quoted(link[field])} is no node's id")
+            pair.append(position[link[field]])
+        crosses = sheet[pair[0]] != sheet[pair[1]]
+        if _flag(link, "inter_layer", crosses, row, path) != crosses:
+            found = "two sheets" if crosses else "one sheet"
+            raise _problem(path, "links", row, f"inter_layer is {str(not crosses).lower()} but the ends are in {found}")
+        if _flag(link, "train_removed", False, row, path) and not with_removed:
+            continue
+        kept.append(row)
+        ends.append(pair)
+        weights.append(_number(link.get("weight", 1), "weight", "links", row, path))
+    weight = np.array(weights, dtype=np.float64)
+    return kept, np.array(ends, dtype=np.int64).reshape(-1, 2), None if (weight == 1).all() else weight
+
+
+def _flag(link: Entry, field: str, default: bool, row: int, path: Path) -> bool:
+    value = link.get(field, default)
+    if not isinstance(value, bool):
+        raise _problem(path, "links", row, f"{field} is {quoted(value)}, expected true or false")
+    return value
+
+
+def _number(value: Any, field: str, table: str, row: int, path: Path, largest: float = float("inf")) -> float:
+    if type(value) in (int, float):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = float("inf")
+        if abs(number) <= largest and number not in (float("inf"), float("-inf")):
+            return number
+    raise _problem(path, table, row, f"{field} is {quoted(value)}, expected a finite number")
+
+
+def _texts(values: list[str], what: str, path: Path) -> pa.LargeStringArray:
+    """Texts as an array; half a surrogate pair, which JSON can spell, is an error."""
+    try:
+        return pa.array(values, pa.large_string())
+    except UnicodeEncodeError as problem:
+        row = values.index(problem.object)
+        raise _problem(
+            path, what, row, f"{quoted(problem.object)} holds half a surrogate pair, expected text"
+        ) from None
+
+
+def _features(nodes: list[Entry], key: str, names: Any, path: Path) -> Features | None:
+    """Lists ``h`` or ``v`` of the nodes; a node without one has zeros."""
+    if names is None:
+        first = next((entry[key] for entry in nodes if isinstance(entry.get(key), list)), None)
+        if first is None:
+            return None
+        names = [str(column) for column in range(len(first))]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"the names of features {key!r} are {quoted(names)}, expected a list of texts", path)
+    _texts(names, "graph features", path)
+    values = np.zeros((len(nodes), len(names)), dtype=np.float32)
+    for row, entry in enumerate(nodes):
+        found = entry.get(key, [0] * len(names))
+        if not isinstance(found, list) or len(found) != len(names):
+            raise _problem(path, "nodes", row, f"{key} is {quoted(found)}, expected a list of {len(names)} numbers")
+        values[row] = [_number(value, key, "nodes", row, path, _LARGEST) for value in found]
+    return Features(tuple(names), values)
+
+
+def _attributes(nodes: list[Entry], head: Entry, path: Path) -> dict[str, pa.LargeStringArray]:
+    """Objects ``attributes`` of the nodes, texts by name; a node without one of the names has an empty text."""
+    names = head.get("attributes", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"graph.attributes is {quoted(names)}, expected a list of names", path)
+    found = dict.fromkeys(names)
+    for row, entry in enumerate(nodes):
+        values = entry.get("attributes", {})
+        if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
+            raise _problem(path, "nodes", row, f"attributes is {quoted(values)}, expected an object of texts")
+        found.update(dict.fromkeys(values))
+    _texts(list(found), "attributes", path)
+    return {
+        name: _texts([entry.get("attributes", {}).get(name, "") for entry in nodes], "nodes", path) for name in found
+    }
+
+
+FORMAT = Format(
+    name="multiplexsage",
+    suffixes=(".json",),
+    description="MultiplexSAGE node-link JSON (sheet, inter_layer, train_removed)",
+    read=read,
+    write=write,
+)

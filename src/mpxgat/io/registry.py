@@ -1,0 +1,78 @@
+"""Which format a file has, and the two doors `read` and `write`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from mpxgat.builder import RowError
+from mpxgat.errors import GraphError, InputError, SettingError, quoted
+from mpxgat.graph import MultiplexGraph
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format. ``read`` names file and line in its errors; ``write`` returns the files it wrote.
+
+    A writer refuses (OutputError) links and ids the format cannot hold; of the rest, ``leaves_out`` says
+    which parts ("weights", "features", "attributes") it drops.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    description: str
+    read: Callable[[Path], MultiplexGraph]
+    write: Callable[[MultiplexGraph, Path], list[Path]]
+    leaves_out: frozenset[str] = frozenset()
+
+
+_formats: dict[str, Format] = {}
+
+
+def register(new: Format) -> Format:
+    """Add a format; its name and suffixes must be free."""
+    taken = {suffix for known in _formats.values() for suffix in known.suffixes}
+    if new.name in _formats or taken & set(new.suffixes):
+        raise SettingError(f"a format called {quoted(new.name)} or with its suffixes is registered already")
+    _formats[new.name] = new
+    return new
+
+
+def formats() -> dict[str, Format]:
+    """All formats by name."""
+    return dict(_formats)
+
+
+def choose_format(path: Path, name: str | None = None) -> Format:
+    """The format called ``name``, or else the one the file's suffix tells (a final ``.gz`` is passed over)."""
+    if name is not None:
+        if name not in _formats:
+            raise SettingError(f"no format {quoted(name)}; known are {', '.join(sorted(_formats))}")
+        return _formats[name]
+    plain = path.name.lower().removesuffix(".gz")
+    matches = [
+        (len(suffix), known) for known in _formats.values() for suffix in known.suffixes if plain.endswith(suffix)
+    ]
+    if not matches:
+        suffixes = ", ".join(f"{s} ({f.name})" for f in _formats.values() for s in f.suffixes)
+        raise InputError(f"cannot tell the format from the name; known endings are {suffixes}", path)
+    return max(matches, key=lambda match: match[0])[1]
+
+
+def read(path: str | PathLike[str], format: str | None = None) -> MultiplexGraph:
+    """Read a multiplex from a file; the format is told by the suffix unless it is named."""
+    path = Path(path)
+    try:
+        return choose_format(path, format).read(path)
+    except RowError as problem:  # a reader should have named the line; name the row at least
+        raise InputError(f"row {problem.row + 1} of the {problem.table}: {problem.message}", path) from None
+    except GraphError as problem:
+        raise InputError(str(problem), path) from None
+
+
+def write(graph: MultiplexGraph, path: str | PathLike[str], format: str | None = None) -> list[Path]:
+    """Write a multiplex to a file (some formats write several); returns what was written."""
+    path = Path(path)
+    return choose_format(path, format).write(graph, path)

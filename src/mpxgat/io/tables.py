@@ -1,0 +1,200 @@
+"""A multiplex as two tables, one of nodes and one of edges; CSV and Parquet files hold these.
+
+edges   source, source_layer, target, target_layer[, weight]; without target_layer (or with one column ``layer``
+        in place of both) every row stays in its layer. Other columns are passed over.
+nodes   id, layer[, unit][, h:NAME …][, v:NAME …][, further columns]: h: and v: are features for the horizontal
+        and the vertical part, further columns are attributes. Without this table the nodes are the edges' ends.
+
+Inter links: with a column ``unit``, nodes that share one (unless it is empty) are copies, and rows that join two
+layers add to that. Without it, rows that join two layers are the inter links; if there are none either, nodes
+that share an id are copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from mpxgat.builder import EdgeTable, NodeTable, RowError, build, link_by_id
+from mpxgat.encoding import encode
+from mpxgat.errors import InputError, OutputError, printable, quoted
+from mpxgat.graph import Features, MultiplexGraph
+from mpxgat.io.layer_names import names_in_order, number_layers
+
+_HORIZONTAL, _VERTICAL = "h:", "v:"
+_NODE_COLUMNS = ("id", "layer", "unit")
+
+
+class Table(Protocol):
+    """A table in a file. Every failure is an InputError that names the file and the place in it."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The columns' names, all different."""
+
+    def text(self, name: str) -> pa.ChunkedArray:
+        """A column of text in which nothing is missing."""
+
+    def optional_text(self, name: str) -> pa.ChunkedArray:
+        """A column of text; what is missing is empty."""
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """A column of finite numbers."""
+
+    def error(self, message: str, row: int) -> InputError:
+        """An error in row ``row`` (from 0)."""
+
+    def header_error(self, message: str) -> InputError:
+        """An error in the columns' names."""
+
+
+def nodes_path(path: Path, suffix: str) -> tuple[Path, Path]:
+    """Where the nodes of the edges file ``path`` are: packed like it, and otherwise (``.gz`` or not)."""
+    name = path.name
+    packed = name[-3:] if name.lower().endswith(".gz") else ""
+    name = name.removesuffix(packed)
+    if not name.lower().endswith(suffix):
+        suffix = Path(name).suffix
+    base = name[: len(name) - len(suffix)]
+    ending = name[len(base) :]
+    if base.lower().endswith(".edges"):
+        base = base[: -len(".edges")]
+    same = path.with_name(f"{base}.nodes{ending}{packed}")
+    return same, path.with_name(f"{base}.nodes{ending}{'' if packed else '.gz'}")
+
+
+def graph_from_tables(edges: Table, nodes: Table | None) -> MultiplexGraph:
+    """The graph in a table of edges and, if there is one, a table of nodes."""
+    source_layers, target_layers = _layer_columns(edges)
+    if nodes is None:
+        layers = names_in_order([source_layers] if target_layers is None else [source_layers, target_layers])
+    else:
+        layers = names_in_order([_needed(nodes, "layer")])
+    source_layer = number_layers(source_layers, layers, edges.error)
+    target_layer = source_layer if target_layers is None else number_layers(target_layers, layers, edges.error)
+    weight = edges.numbers("weight") if "weight" in edges.names else None
+    edge_table = EdgeTable(_needed(edges, "source"), source_layer, _needed(edges, "target"), target_layer, weight)
+    node_table = None if nodes is None else _node_table(nodes, layers)
+    try:
+        graph = build(layers, edge_table, node_table, only_declared=nodes is not None)
+    except RowError as problem:
+        table = nodes if problem.table == "nodes" and nodes is not None else edges
+        raise table.error(problem.message, problem.row) from None
+    if nodes is not None and node_table is not None and "unit" in nodes.names:
+        return _linked_by_unit(graph, nodes, node_table)
+    return graph if graph.n_inter else link_by_id(graph)
+
+
+def _layer_columns(edges: Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray | None]:
+    if "layer" in edges.names and "source_layer" not in edges.names:
+        if "target_layer" in edges.names:
+            raise edges.header_error("columns 'layer' and 'target_layer', expected 'source_layer' and 'target_layer'")
+        return edges.text("layer"), None
+    source = _needed(edges, "source_layer")
+    return source, edges.text("target_layer") if "target_layer" in edges.names else None
+
+
+def _needed(table: Table, name: str) -> pa.ChunkedArray:
+    if name not in table.names:
+        found = ", ".join(quoted(known) for known in table.names[:10])
+        raise table.header_error(f"no column {quoted(name)}; the columns are {found}")
+    return table.text(name)
+
+
+def _node_table(nodes: Table, layers: Sequence[str]) -> NodeTable:
+    ids = _needed(nodes, "id")
+    layer = number_layers(_needed(nodes, "layer"), layers, nodes.error)
+    attributes = {
+        name: nodes.optional_text(name).cast(pa.large_string()).combine_chunks()
+        for name in nodes.names
+        if name not in _NODE_COLUMNS and not name.startswith((_HORIZONTAL, _VERTICAL))
+    }
+    horizontal, vertical = (_features(nodes, prefix, len(ids)) for prefix in (_HORIZONTAL, _VERTICAL))
+    return NodeTable(ids, layer, horizontal, vertical, attributes)
+
+
+def _features(nodes: Table, prefix: str, n_rows: int) -> Features | None:
+    names = [name for name in nodes.names if name.startswith(prefix)]
+    if not names:
+        return None
+    values = np.empty((n_rows, len(names)), dtype=np.float32)
+    for number, name in enumerate(names):
+        with np.errstate(over="ignore"):  # named below
+            values[:, number] = nodes.numbers(name)
+        large = np.flatnonzero(~np.isfinite(values[:, number]))
+        if len(large):
+            raise nodes.error(f"{quoted(name)} is too large for a 32-bit number", int(large[0]))
+    return Features(tuple(name.removeprefix(prefix) for name in names), values)
+
+
+def _linked_by_unit(graph: MultiplexGraph, nodes: Table, table: NodeTable) -> MultiplexGraph:
+    """The graph with nodes of one unit linked; a unit twice in a layer is an error that names the row."""
+    units = nodes.optional_text("unit")
+    named = pc.not_equal(units, "").to_numpy()
+    rows = np.flatnonzero(named)
+    _, code = encode([units.filter(pa.array(named))])
+    cell = code.astype(np.int64) * graph.n_layers + table.layer[rows]
+    _, first = np.unique(cell, return_index=True)
+    if len(first) < len(cell):
+        again = np.ones(len(cell), dtype=bool)
+        again[first] = False
+        row = int(rows[np.flatnonzero(again)[0]])
+        layer = graph.layers[table.layer[row]]
+        raise nodes.error(
+            f"a second node of unit {quoted(units[row].as_py())} in layer {quoted(layer)}, "
+            "expected at most one counterpart in a layer",
+            row,
+        )
+    # Nodes stand sorted by layer and id; every node is listed once, so that order takes the units along.
+    _, id_code = encode([table.ids])
+    order = pa.array(np.lexsort((id_code, table.layer)))
+    keys = pc.if_else(pc.not_equal(units, ""), units, pa.scalar(None, units.type)).take(order)
+    return link_by_id(graph, keys.cast(pa.large_string()).combine_chunks())
+
+
+# ---- writing -------------------------------------------------------------------------------------------
+
+
+def edges_of(graph: MultiplexGraph) -> pa.Table:
+    """The table of edges: all intra links, then all inter links; a weight column if there are weights."""
+    links = np.concatenate([graph.intra, graph.inter])
+    first, second = pa.array(links[:, 0]), pa.array(links[:, 1])
+    layer = pa.array(graph.layers, pa.large_string()).take(pa.array(graph.node_layer))
+    columns = {
+        "source": graph.ids.take(first),
+        "source_layer": layer.take(first),
+        "target": graph.ids.take(second),
+        "target_layer": layer.take(second),
+    }
+    if graph.intra_weight is not None or graph.inter_weight is not None:
+        parts = ((graph.intra_weight, graph.n_intra), (graph.inter_weight, graph.n_inter))
+        columns["weight"] = pa.array(np.concatenate([np.ones(n) if w is None else w for w, n in parts]))
+    return pa.table(columns)
+
+
+def nodes_of(graph: MultiplexGraph, path: Path) -> pa.Table:
+    """The table of nodes. OutputError, naming ``path``, if a feature or attribute has a name that is taken."""
+    layer = pa.array(graph.layers, pa.large_string()).take(pa.array(graph.node_layer))
+    columns: list[tuple[str, pa.Array]] = [("id", graph.ids), ("layer", layer)]
+    if graph.n_inter == 0 and len(pc.unique(graph.ids)) < graph.n_nodes:
+        # Shared ids that are no links: a column of units, all empty, keeps a reader from linking them.
+        columns.append(("unit", pa.array([""] * graph.n_nodes, pa.large_string())))
+    for prefix, features in ((_HORIZONTAL, graph.horizontal_features), (_VERTICAL, graph.vertical_features)):
+        if features is not None:
+            names = [prefix + name for name in features.names]
+            columns += zip(names, (pa.array(column) for column in features.values.T.copy()), strict=True)
+    columns += graph.attributes.items()
+    names = [name for name, _ in columns]
+    for name in graph.attributes:
+        if name in _NODE_COLUMNS or name.startswith((_HORIZONTAL, _VERTICAL)):
+            raise OutputError(f"{printable(path, 300)}: an attribute cannot be called {quoted(name)} in this format")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise OutputError(f"{printable(path, 300)}: two columns would be called {quoted(twice)}")
+    return pa.table([column for _, column in columns], names=names)

@@ -1,0 +1,167 @@
+"""Exact measures of a ranking, over more pairs than fit in memory.
+
+Positives are few and known first; negatives stream by in blocks, so memory is bounded by one block and
+the result is exact, ties included.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from mpxgat.errors import SettingError
+
+HITS_AT = (1, 5, 10, 30)
+_BINS = 1 << 14
+_CHUNK = 1 << 18
+
+
+class StreamedRanking:
+    """How positives rank among negatives that arrive block by block.
+
+    Keeps, for every distinct score of a positive (a *level*), how many negatives lie below it and how many
+    do not exceed it: all that AUC and average precision need. Sorting every negative would be exact but
+    slow. Instead each falls into one of many equal bins, by a mapping that never reverses an order; only
+    negatives in a bin that holds a level are compared with the levels themselves. Exact all the same.
+    """
+
+    def __init__(self, positives: ArrayLike):
+        scores = np.asarray(positives, dtype=np.float64).ravel()
+        _refuse_nan(scores)
+        self._level, self._count = np.unique(scores, return_counts=True)  # ascending
+        self._bins = _BINS if len(self._level) < _BINS // 8 else 4 * _BINS
+        self._offset, self._scale = _bin_mapping(self._level, self._bins)
+        self._level_bin = self._bin(self._level)
+        self._has_level = np.zeros(self._bins, dtype=bool)
+        self._has_level[self._level_bin] = True
+        self._histogram = np.zeros(self._bins, dtype=np.int64)
+        # Of the negatives in bins with a level: how many lie below each level, and how many do not exceed it.
+        self._near_below = np.zeros(len(self._level), dtype=np.int64)
+        self._near_up_to = np.zeros(len(self._level), dtype=np.int64)
+        self.n_positives = len(scores)
+        self.n_negatives = 0
+
+    def add(self, negatives: ArrayLike) -> None:
+        """Take in a block of negatives' scores, in any order."""
+        scores = np.asarray(negatives, dtype=np.float64).ravel()
+        _refuse_nan(scores)
+        for start in range(0, len(scores), _CHUNK):  # chunks stay in the processor's cache
+            chunk = scores[start : start + _CHUNK]
+            bins = self._bin(chunk)
+            self._histogram += np.bincount(bins, minlength=self._bins)
+            near = np.sort(chunk[self._has_level[bins]])
+            self._near_below += np.searchsorted(near, self._level, side="left")
+            self._near_up_to += np.searchsorted(near, self._level, side="right")
+        self.n_negatives += len(scores)
+
+    def _bin(self, scores: NDArray[np.float64]) -> NDArray[np.int32]:
+        with np.errstate(over="ignore"):
+            place = scores - self._offset
+            place *= self._scale
+            place += 1
+        np.clip(place, 0, self._bins - 1, out=place)
+        return place.astype(np.int32)
+
+    def _below(self) -> NDArray[np.int64]:
+        """Negatives below each level."""
+        return self._far_below() + self._near_below
+
+    def _far_below(self) -> NDArray[np.int64]:
+        far = np.cumsum(np.where(self._has_level, 0, self._histogram))
+        return np.asarray(far[self._level_bin], dtype=np.int64)
+
+    def auc(self) -> float:
+        """Probability that a positive scores above a negative, ties one half; NaN without positives or negatives."""
+        if not self.n_positives or not self.n_negatives:
+            return math.nan
+        # Sums stay exact as integers: halves are counted double.
+        wins_twice = int((self._count * (2 * self._far_below() + self._near_below + self._near_up_to)).sum())
+        return wins_twice / (2 * self.n_positives * self.n_negatives)
+
+    def average_precision(self) -> float:
+        """Mean precision over the positives, each taken at its own score (ties all together)."""
+        if not self.n_positives:
+            return math.nan
+        true_positives = np.cumsum(self._count[::-1])[::-1]
+        false_positives = self.n_negatives - self._below()
+        return float((self._count * true_positives / (true_positives + false_positives)).sum() / self.n_positives)
+
+
+def auc(positives: ArrayLike, negatives: ArrayLike) -> float:
+    """AUC of scores that fit in memory."""
+    ranking = StreamedRanking(positives)
+    ranking.add(negatives)
+    return ranking.auc()
+
+
+def average_precision(positives: ArrayLike, negatives: ArrayLike) -> float:
+    """Average precision of scores that fit in memory."""
+    ranking = StreamedRanking(positives)
+    ranking.add(negatives)
+    return ranking.average_precision()
+
+
+def ranks(scores: NDArray[np.floating[Any]], true_column: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+    """Rank of the true candidate in every row of ``scores`` (rows, candidates), from 1; ties averaged."""
+    _refuse_nan(scores)
+    true = scores[np.arange(len(scores)), true_column][:, None]
+    above = (scores > true).sum(axis=1)
+    equal = (scores == true).sum(axis=1)  # the true one among them
+    return np.asarray(above + (equal + 1) / 2, dtype=np.float64)
+
+
+def mean_reciprocal_rank(rank: NDArray[np.float64]) -> float:
+    """Mean of 1/rank; NaN without ranks."""
+    return float((1 / rank).mean()) if len(rank) else math.nan
+
+
+def hits_at(rank: NDArray[np.float64], k: int) -> float:
+    """Share of ranks up to k; NaN without ranks."""
+    return float((rank <= k).mean()) if len(rank) else math.nan
+
+
+def overall_auc(intra_auc: float, n_intra: int, inter_auc: float, n_inter: int) -> float:
+    """The paper's overall AUC: both kinds weighted by their numbers of *positive* test links."""
+    parts = [(value, n) for value, n in ((intra_auc, n_intra), (inter_auc, n_inter)) if n]
+    total = sum(n for _, n in parts)
+    return sum(value * n for value, n in parts) / total if total else math.nan
+
+
+@dataclass(frozen=True)
+class WelchTest:
+    """Welch's t-test for unequal means: statistic, degrees of freedom, two-sided p."""
+
+    statistic: float
+    degrees_of_freedom: float
+    p_value: float
+
+
+def welch(first: Sequence[float], second: Sequence[float]) -> WelchTest:
+    """Welch's t-test of two samples with at least two values each."""
+    if min(len(first), len(second)) < 2:
+        raise SettingError(
+            f"Welch's test has samples of {len(first)} and {len(second)}, expected at least 2 values each"
+        )
+    result = stats.ttest_ind(first, second, equal_var=False)
+    return WelchTest(float(result.statistic), float(result.df), float(result.pvalue))
+
+
+def _bin_mapping(level: NDArray[np.float64], bins: int) -> tuple[float, float]:
+    """Offset and scale that spread the finite levels over bins 1 … bins-2; the scale is positive and finite."""
+    finite = level[np.isfinite(level)]
+    if not len(finite):
+        return 0.0, 1.0
+    with np.errstate(over="ignore", divide="ignore"):
+        scale = np.float64(bins - 3) / (finite[-1] - finite[0])
+    return float(finite[0]), float(np.clip(scale, 1e-300, 1e300))
+
+
+def _refuse_nan(scores: NDArray[np.floating[Any]]) -> None:
+    if scores.size and np.isnan(scores.min()):  # min passes NaN on
+        raise SettingError("a score is not a number (NaN)")

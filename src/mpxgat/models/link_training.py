@@ -1,0 +1,121 @@
+"""Training an encoder to tell links from non-links: what all encoders of this package share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from mpxgat.metrics import auc
+from mpxgat.nn.decoder import link_loss, pair_scores
+
+_VALIDATION_NON_LINKS = 10  # for each validation link: a steadier AUC than one for each
+_FEWEST_VALIDATION_LINKS = 5
+
+
+class NegativeSampler(Protocol):
+    """Non-links, fresh at every call."""
+
+    def draw(self, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """(count, 2) pairs, or fewer if hardly any is free."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A stream of random numbers of its own, told by whole numbers: seed, part of the model, purpose, epoch."""
+
+    key: tuple[int, ...]
+
+    def at(self, *more: int) -> Stream:
+        """A stream within this one."""
+        return Stream((*self.key, *more))
+
+    def numpy(self) -> np.random.Generator:
+        """A generator for numpy."""
+        return np.random.default_rng(self.key)
+
+    def torch(self, device: torch.device | str = "cpu") -> torch.Generator:
+        """A generator for torch."""
+        state = np.random.SeedSequence(self.key).generate_state(1, np.uint64)[0]
+        return torch.Generator(device).manual_seed(int(state >> np.uint64(1)))
+
+
+@dataclass(frozen=True)
+class ValidationLinks:
+    """Links to train on, and links and non-links to stop on (None if there are too few links for that)."""
+
+    training: NDArray[np.integer]
+    training_rows: NDArray[np.int64]
+    links: NDArray[np.integer] | None
+    non_links: NDArray[np.int64] | None
+
+
+def cut_validation(
+    links: NDArray[np.integer], share: float, sampler: NegativeSampler, rng: np.random.Generator
+) -> ValidationLinks:
+    """Part a layer's (or the vertical network's) training links; the non-links are drawn once and stay."""
+    count = round(share * len(links))
+    everything = np.arange(len(links))
+    if count < _FEWEST_VALIDATION_LINKS:
+        return ValidationLinks(links, everything, None, None)
+    held = np.sort(rng.choice(len(links), count, replace=False))
+    rest = np.delete(everything, held)
+    non_links = sampler.draw(_VALIDATION_NON_LINKS * count, rng)
+    if not len(non_links):
+        return ValidationLinks(links, everything, None, None)
+    return ValidationLinks(links[rest], rest, links[held], non_links)
+
+
+class LinkTrainee:
+    """A `Trainee` for `mpxgat.training.loop.train`: one full-batch step for each epoch.
+
+    encode      embeddings (n, d) with dropout drawn from the given generator, or without dropout in eval mode
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        encode: Callable[[torch.Generator | None], Tensor],
+        parts: ValidationLinks,
+        sampler: NegativeSampler,
+        stream: Stream,
+        device: torch.device,
+    ):
+        self.module = module
+        self._encode = encode
+        self._links = _tensor(parts.training, device)
+        self._validation = None
+        if parts.links is not None and parts.non_links is not None:
+            self._validation = _tensor(parts.links, device), _tensor(parts.non_links, device)
+        self._sampler = sampler
+        self._stream = stream
+        self._device = device
+
+    def losses(self, epoch: int) -> Iterator[Tensor]:
+        """As many fresh non-links as links; chance comes from the epoch's own stream."""
+        stream = self._stream.at(epoch)
+        non_links = _tensor(self._sampler.draw(len(self._links), stream.at(0).numpy()), self._device)
+        embeddings = self._encode(stream.at(1).torch(self._device))
+        yield link_loss(embeddings, self._links, non_links)
+
+    def validate(self) -> float | None:
+        """AUC of validation links against their non-links, dropout off."""
+        if self._validation is None:
+            return None
+        embeddings = self._encode(None)
+        positive, negative = (pair_scores(embeddings, pairs).cpu().numpy() for pairs in self._validation)
+        return auc(positive, negative)
+
+    def readings(self) -> dict[str, float]:
+        """Mean β of every block, where the module has one."""
+        betas = getattr(self.module, "beta", ())
+        return {f"beta_{number}": float(beta.mean()) for number, beta in enumerate(betas, 1) if beta is not None}
+
+
+def _tensor(pairs: NDArray[np.integer], device: torch.device) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(pairs, dtype=np.int64)).to(device)

@@ -1,0 +1,179 @@
+"""MPXGAT: graph attention within every layer, then across layers.
+
+First MPXGAT-H of each layer learns that layer's intra links. Its embeddings are frozen, rows scaled to length 1, and
+feed MPXGAT-V, which learns the inter links. Dot products of horizontal embeddings predict intra links, of vertical
+ones inter links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from typing import Any, Self, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from mpxgat.arrays import Arrays
+from mpxgat.errors import SettingError, quoted
+from mpxgat.graph import MultiplexGraph
+from mpxgat.models.embedding import EmbeddingModel
+from mpxgat.models.mpxgat_parts import LayerPart, Part, Trained, VerticalPart, chosen_device
+from mpxgat.models.mpxgat_settings import PUBLISHED, MPXGATSettings
+from mpxgat.nn.neighbourhood import Neighbourhood
+from mpxgat.nn.stack import VerticalNet
+from mpxgat.training.checkpoint import Checkpoint
+from mpxgat.training.loop import EpochReport, Outcome
+from mpxgat.training.memory import check_fits
+from mpxgat.training.session import Session
+
+Attention = list[tuple[int, NDArray[np.float32]]]
+_SEPARATOR = "/"
+
+
+class MPXGAT(EmbeddingModel):
+    """The paper's model. Settings by name: see `MPXGATSettings`.
+
+    >>> import mpxgat as mx
+    >>> graph = mx.synthetic.social(people=80, layers=2, seed=0)
+    >>> model = mx.MPXGAT(hidden=8, out=8, heads=2, epochs=20, seed=0).fit(graph)
+    >>> model.horizontal.shape == model.vertical.shape == (graph.n_nodes, 8)
+    True
+    """
+
+    name = "mpxgat"
+    description = "the paper's model: attention within layers, then across them"
+
+    def __init__(self, *, seed: int = 0, **settings: Any):
+        super().__init__(seed=seed)
+        self._settings = MPXGATSettings.of(**settings)
+        self._parts: list[Part] = []
+        self._trained: list[Trained] = []
+
+    @classmethod
+    def for_dataset(cls, name: str, *, seed: int = 0, **settings: Any) -> Self:
+        """The model with the settings published for one of the paper's data sets; given ones take their place."""
+        if name not in PUBLISHED:
+            raise SettingError(f"no published settings for {quoted(name)}; known are {', '.join(PUBLISHED)}")
+        return cls(seed=seed, **{**PUBLISHED[name], **settings})
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings, defaults included."""
+        return self._settings.to_dict()
+
+    @property
+    def beta(self) -> list[list[float]]:
+        """β as learned, for each block of MPXGAT-V a list over heads; ReLU(β) is the horizontal part's weight."""
+        _ = self.graph
+        net = cast(VerticalNet, self._parts[-1].net(self._trained[-1].parameters))
+        return [[] if beta is None else beta.tolist() for beta in net.beta]
+
+    @property
+    def history(self) -> dict[str, list[dict[str, float]]]:
+        """For every part, a row for each validation: epoch, loss, validation AUC, mean β of each block."""
+        return {part.label: trained.outcome.history for part, trained in zip(self._parts, self._trained, strict=True)}
+
+    def attention(self, node: int) -> dict[str, Attention]:
+        """Whom a node listens to, "horizontal" and "vertical": sender (itself too) and weights (blocks, heads)."""
+        number = int(self.graph.node_layer[node])
+        start = int(self.graph.layer_start[number])
+        return {
+            "horizontal": [(start + s, w) for s, w in self._heard_by(number, node - start)],
+            "vertical": self._heard_by(len(self._parts) - 1, node),
+        }
+
+    def _heard_by(self, position: int, node: int) -> Attention:
+        part = self._parts[position]
+        around: Neighbourhood = part.neighbourhood()
+        weights = part.attention(self._trained[position].parameters, around)
+        edges = range(int(around.offsets[node]), int(around.offsets[node + 1]))
+        return [(int(around.senders[e]), np.stack([block[e].numpy() for block in weights])) for e in edges]
+
+    # ---- learning --------------------------------------------------------------------------------------
+
+    def _learn(self, graph: MultiplexGraph, session: Session) -> None:
+        chosen_device(self._settings.device)
+        layers = self._layer_parts(graph)
+        empty = np.empty((graph.n_nodes, self._settings.out), dtype=np.float32)
+        for part in (*layers, VerticalPart.of(graph, empty, self._settings, self.seed)):
+            check_fits(part.memory(), f"training {part.label}")
+        trained = _learn_parts(layers, session)
+        self._horizontal = _embed_layers(layers, trained)
+        across = VerticalPart.of(graph, self._horizontal, self._settings, self.seed)
+        trained += _learn_parts([across], session)
+        self._parts, self._trained = [*layers, across], trained
+        self._vertical = across.embed(across.net(trained[-1].parameters))
+
+    def _layer_parts(self, graph: MultiplexGraph) -> list[Part]:
+        return [LayerPart.of(graph, number, self._settings, self.seed) for number in range(graph.n_layers)]
+
+    # ---- saving ----------------------------------------------------------------------------------------
+
+    def _state(self) -> Arrays:
+        state = {"horizontal": self.horizontal, "vertical": self.vertical}
+        for part, trained in zip(self._parts, self._trained, strict=True):
+            state |= {f"{part.file_name}{_SEPARATOR}{k}": v.numpy() for k, v in trained.parameters.items()}
+        return state
+
+    def _notes(self) -> dict[str, Any]:
+        return {
+            "outcomes": [
+                {
+                    "epochs": t.outcome.epochs,
+                    "best_epoch": t.outcome.best_epoch,
+                    "best_value": t.outcome.best_value,
+                    "history": t.outcome.history,
+                }
+                for t in self._trained
+            ]
+        }
+
+    def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
+        self._horizontal, self._vertical = state["horizontal"], state["vertical"]
+        across = VerticalPart.of(graph, self._horizontal, self._settings, self.seed)
+        self._parts = [*self._layer_parts(graph), across]
+        self._trained = []
+        for part, outcome in zip(self._parts, notes["outcomes"], strict=True):
+            prefix = part.file_name + _SEPARATOR
+            parameters = {k.removeprefix(prefix): torch.from_numpy(v) for k, v in state.items() if k.startswith(prefix)}
+            part.net(parameters)  # says so if they do not fit
+            self._trained.append(Trained(parameters, Outcome(**outcome)))
+
+
+def _embed_layers(layers: Sequence[Part], trained: Sequence[Trained]) -> NDArray[np.float32]:
+    embeddings = [part.embed(part.net(t.parameters)) for part, t in zip(layers, trained, strict=True)]
+    return np.concatenate(embeddings)
+
+
+def _learn_parts(parts: Sequence[Part], session: Session) -> list[Trained]:
+    """Train independent parts one after another, or side by side in processes; the result is the same."""
+    checkpoints = [session.checkpoint(part.file_name) for part in parts]
+    if session.jobs == 1 or len(parts) == 1:
+        return [
+            part.learn(checkpoint, partial(session.report, part.label))
+            for part, checkpoint in zip(parts, checkpoints, strict=True)
+        ]
+    threads = max(1, torch.get_num_threads() // session.jobs)
+    with ProcessPoolExecutor(session.jobs, mp_context=get_context("spawn")) as pool:
+        futures = [
+            pool.submit(_learn_in_process, part, checkpoint, threads)
+            for part, checkpoint in zip(parts, checkpoints, strict=True)
+        ]
+        results = []
+        for part, future in zip(parts, futures, strict=True):
+            trained = future.result()
+            outcome = trained.outcome
+            session.report(
+                part.label, EpochReport(outcome.epochs, outcome.epochs, float("nan"), outcome.best_value, {})
+            )
+            results.append(trained)
+        return results
+
+
+def _learn_in_process(part: Part, checkpoint: Checkpoint | None, threads: int) -> Trained:
+    torch.set_num_threads(threads)
+    return part.learn(checkpoint, lambda report: None)

@@ -1,0 +1,108 @@
+"""From node inputs to what attention needs: the two halves of the logit and the messages.
+
+    s_i = W_i h_i + b_i,   l_i = <v_i, s_i>          for the receiver
+    t_j = W_j h_j + b_j,   r_j = <v_j, t_j>          for the sender
+
+``s`` is needed only inside its dot product, so it is never made: <v, W h + b> = h · <v, W> + <v, b>, where <v, W>
+is one column for each head. That spares the paper's second matrix product (n × inputs × heads*out).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from mpxgat.nn.steady import add_row, product, products
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """The n × n identity as input, never materialised: ``W · onehot(i)`` is row i of W."""
+
+    n_nodes: int
+
+
+Input = Tensor | OneHot
+
+
+class Projected(NamedTuple):
+    """What a transform makes of the nodes."""
+
+    left: Tensor  # (n, heads) receiver's half of the logit
+    right: Tensor  # (n, heads) sender's half
+    t: Tensor  # (n, heads, out) messages
+
+
+class Transform(Protocol):
+    """Any module that turns inputs into `Projected`."""
+
+    def __call__(self, h: Input, /) -> Projected: ...
+
+
+class SeparateTransforms(nn.Module):
+    """Two matrices, two biases, two attention vectors (the paper's text).
+
+    inputs      columns of h; with one-hot input the number of nodes
+    out, heads  h (n, inputs) -> t (n, heads, out)
+    """
+
+    def __init__(self, inputs: int, out: int, heads: int, generator: torch.Generator):
+        super().__init__()
+        self.W_i = glorot((inputs, heads * out), generator)
+        self.W_j = glorot((inputs, heads * out), generator)
+        self.b_i = nn.Parameter(torch.zeros(heads * out))
+        self.b_j = nn.Parameter(torch.zeros(heads * out))
+        self.v_i = glorot((heads, out), generator)
+        self.v_j = glorot((heads, out), generator)
+
+    def forward(self, h: Input) -> Projected:
+        u_i, u_j = head_dots(self.W_i, self.v_i), head_dots(self.W_j, self.v_j)  # (inputs, heads) each
+        c = torch.cat([head_dots(self.b_i[None], self.v_i), head_dots(self.b_j[None], self.v_j)], 1)  # (1, 2*heads)
+        t, lr = project(h, self.W_j, torch.cat([u_i, u_j], 1))  # (n, heads*out), (n, 2*heads)
+        return _projected(add_row(lr, c.squeeze(0)), add_row(t, self.b_j), self.v_j)
+
+
+class SharedTransform(nn.Module):
+    """One matrix for receiver and sender, two attention vectors (the authors' code); the bias may be absent."""
+
+    b: nn.Parameter | None
+
+    def __init__(self, inputs: int, out: int, heads: int, generator: torch.Generator, *, bias: bool = True):
+        super().__init__()
+        self.W = glorot((inputs, heads * out), generator)
+        self.b = nn.Parameter(torch.zeros(heads * out)) if bias else None
+        self.v_i = glorot((heads, out), generator)
+        self.v_j = glorot((heads, out), generator)
+
+    def forward(self, h: Input) -> Projected:
+        u = torch.cat([head_dots(self.W, self.v_i), head_dots(self.W, self.v_j)], 1)  # (inputs, 2*heads)
+        t, lr = project(h, self.W, u)  # (n, heads*out), (n, 2*heads)
+        if self.b is not None:
+            c = torch.cat([head_dots(self.b[None], self.v_i), head_dots(self.b[None], self.v_j)], 1)  # (1, 2*heads)
+            lr, t = add_row(lr, c.squeeze(0)), add_row(t, self.b)
+        return _projected(lr, t, self.v_j)
+
+
+def project(h: Input, W: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
+    """``h W`` and ``h u``: (n, inputs) · (inputs, k) -> (n, k), new tensors that may be changed in place."""
+    return (W.clone(), u.clone()) if isinstance(h, OneHot) else products(h, W, u)
+
+
+def head_dots(rows: Tensor, v: Tensor) -> Tensor:
+    """<v_k, row's part for head k>: (n, heads*out), (heads, out) -> (n, heads), as a product with v on the diagonal."""
+    return product(rows, torch.block_diag(*v.unsqueeze(-1)))  # type: ignore[no-untyped-call]
+
+
+def glorot(shape: tuple[int, int], generator: torch.Generator) -> nn.Parameter:
+    """Uniform in ±sqrt(6 / (rows + columns)), as PyTorch Geometric starts its attention blocks."""
+    bound = math.sqrt(6 / sum(shape))
+    return nn.Parameter(torch.empty(shape).uniform_(-bound, bound, generator=generator))
+
+
+def _projected(lr: Tensor, t: Tensor, v: Tensor) -> Projected:
+    heads = len(v)
+    return Projected(lr[:, :heads], lr[:, heads:], t.view(-1, *v.shape))

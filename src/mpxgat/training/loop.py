@@ -1,0 +1,206 @@
+"""The only epoch loop: Adam, early stopping on validation links, best epoch kept, checkpoints."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from mpxgat.errors import SettingError, TrainingError
+from mpxgat.training.checkpoint import Checkpoint, Parameters, TrainingState
+
+_SECONDS_BETWEEN_SAVES = 20.0
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long to train, and how.
+
+    epochs          at most
+    check_every     epochs between two validations
+    patience        validations without a better value before stopping
+    """
+
+    epochs: int = 1500
+    check_every: int = 10
+    patience: int = 10
+    lr: float = 5e-4
+    weight_decay: float = 5e-5
+
+    def __post_init__(self) -> None:
+        for name, least in (("epochs", 0), ("check_every", 1), ("patience", 1)):
+            if getattr(self, name) < least:
+                raise SettingError(f"{name} is {getattr(self, name)}, expected at least {least}")
+        if not (math.isfinite(self.lr) and self.lr > 0):
+            raise SettingError(f"lr is {self.lr}, expected a number above 0")
+        if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
+            raise SettingError(f"weight_decay is {self.weight_decay}, expected a number of at least 0")
+
+
+class Trainee(Protocol):
+    """Something that is trained. All chance comes from the epoch's number, so that a resumed run repeats itself."""
+
+    module: nn.Module
+
+    def losses(self, epoch: int) -> Iterator[Tensor]:
+        """The losses of an epoch, one for each step of the optimiser."""
+
+    def validate(self) -> float | None:
+        """A value to maximise, on links cut from the training links; None if there are none."""
+
+    def readings(self) -> dict[str, float]:
+        """Further numbers for the history, such as β."""
+
+
+@dataclass(frozen=True)
+class EpochReport:
+    """What a progress bar shows."""
+
+    epoch: int
+    epochs: int
+    loss: float
+    validation: float | None
+    readings: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a training went; ``history`` has a row for each validation (epoch, loss, validation, readings)."""
+
+    epochs: int
+    best_epoch: int
+    best_value: float | None
+    history: list[dict[str, float]]
+
+
+def train(
+    trainee: Trainee,
+    schedule: Schedule,
+    checkpoint: Checkpoint | None = None,
+    report: Callable[[EpochReport], None] | None = None,
+) -> Outcome:
+    """Train until the schedule's end or until validation no longer rises; the module ends with its best parameters.
+
+    With a checkpoint, goes on where it stands and saves now and then, on interruption and at the end.
+    """
+    module = trainee.module
+    optimiser = torch.optim.Adam(
+        module.parameters(), lr=schedule.lr, weight_decay=schedule.weight_decay, foreach=False, fused=False
+    )
+    state = checkpoint.load() if checkpoint else None
+    if state is None:
+        state = TrainingState(epoch=0, parameters={})
+    else:
+        _restore(module, optimiser, state)
+    saved = time.monotonic()
+    try:
+        while state.epoch < schedule.epochs and not state.finished:
+            _epoch(trainee, optimiser, schedule, state, report)
+            if checkpoint and time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
+                _save(checkpoint, module, optimiser, state)
+                saved = time.monotonic()
+    except KeyboardInterrupt:
+        if checkpoint:
+            _save(checkpoint, module, optimiser, state)
+        raise
+    state.finished = True
+    if state.best is not None:
+        module.load_state_dict(state.best)
+    module.eval()
+    if checkpoint:
+        _save_finished(checkpoint, module, state)
+    return Outcome(state.epoch, state.best_epoch, state.best_value, state.history)
+
+
+def _epoch(
+    trainee: Trainee,
+    optimiser: torch.optim.Adam,
+    schedule: Schedule,
+    state: TrainingState,
+    report: Callable[[EpochReport], None] | None,
+) -> None:
+    trainee.module.train()
+    loss = 0.0
+    for step_loss in trainee.losses(state.epoch):
+        optimiser.zero_grad(set_to_none=True)
+        step_loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        loss += float(step_loss.detach())
+    if not math.isfinite(loss):
+        raise TrainingError(f"the loss became {loss} in epoch {state.epoch + 1}; a smaller lr may help")
+    state.epoch += 1
+    last = state.epoch == schedule.epochs
+    value = None
+    if state.epoch % schedule.check_every == 0 or last:
+        value = _check(trainee, schedule, state, loss)
+    if report:
+        report(EpochReport(state.epoch, schedule.epochs, loss, value, trainee.readings()))
+
+
+def _check(trainee: Trainee, schedule: Schedule, state: TrainingState, loss: float) -> float | None:
+    """Validate; note the best parameters, or stop if there were none for long."""
+    trainee.module.eval()
+    with torch.no_grad():
+        value = trainee.validate()
+    row = {"epoch": float(state.epoch), "loss": loss, **trainee.readings()}
+    state.history.append(row if value is None else {**row, "validation": value})
+    if value is None:
+        return None
+    if state.best_value is None or value > state.best_value:
+        state.best_value, state.best_epoch, state.stale = value, state.epoch, 0
+        state.best = _copy(trainee.module)
+    else:
+        state.stale += 1
+        state.finished = state.stale >= schedule.patience
+    return value
+
+
+def _copy(module: nn.Module) -> Parameters:
+    return {name: tensor.detach().clone() for name, tensor in module.state_dict().items()}
+
+
+def _save(checkpoint: Checkpoint, module: nn.Module, optimiser: torch.optim.Adam, state: TrainingState) -> None:
+    state.parameters = module.state_dict()
+    for name, parameter in module.named_parameters():
+        kept = optimiser.state.get(parameter)
+        if kept:
+            state.moments[f"{name}.first"] = kept["exp_avg"]
+            state.moments[f"{name}.second"] = kept["exp_avg_sq"]
+            state.moments[f"{name}.step"] = kept["step"]
+    checkpoint.save(state)
+    state.parameters, state.moments = {}, {}
+
+
+def _save_finished(checkpoint: Checkpoint, module: nn.Module, state: TrainingState) -> None:
+    """What a finished training leaves: its parameters and its history, nothing to go on from."""
+    checkpoint.save(
+        TrainingState(
+            epoch=state.epoch,
+            parameters=module.state_dict(),
+            best_epoch=state.best_epoch,
+            best_value=state.best_value,
+            finished=True,
+            history=state.history,
+        )
+    )
+
+
+def _restore(module: nn.Module, optimiser: torch.optim.Adam, state: TrainingState) -> None:
+    try:
+        module.load_state_dict(state.parameters)
+    except RuntimeError:
+        raise TrainingError("cannot resume: the checkpoint's parameters do not fit the model") from None
+    for name, parameter in module.named_parameters():
+        first = state.moments.get(f"{name}.first")
+        if first is not None:
+            optimiser.state[parameter] = {
+                "step": state.moments[f"{name}.step"],
+                "exp_avg": first.to(parameter.device),
+                "exp_avg_sq": state.moments[f"{name}.second"].to(parameter.device),
+            }
+    state.parameters, state.moments = {}, {}

@@ -1,0 +1,48 @@
+"""Whether a training fits the memory, estimated before it starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mpxgat.errors import TrainingError
+
+_CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_FLOAT = 4
+_INDEX = 8
+
+
+def training_bytes(n_nodes: int, n_links: int, parameters: int, width: int, heads: int, blocks: int) -> int:
+    """About how much memory a full-batch training takes at its peak.
+
+    Parameters count five times (value, gradient, Adam's two moments, best copy); every block keeps a few
+    tensors of (nodes, width) for its backward pass and a few numbers for each directed edge and head.
+    """
+    edges = 2 * n_links + n_nodes
+    activations = blocks * 5 * n_nodes * width * _FLOAT
+    per_edge = edges * heads * (4 * _INDEX + blocks * 3 * _FLOAT)
+    return 5 * parameters * _FLOAT + activations + per_edge
+
+
+def available_bytes() -> int | None:
+    """Memory that this process may still use, as far as the system tells."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+    except (OSError, ValueError):
+        return None
+    for limit in _CGROUP_LIMITS:
+        try:
+            found.append(int(Path(limit).read_text()))
+        except (OSError, ValueError):  # no such limit, or "max"
+            continue
+    return min(found, default=None)
+
+
+def check_fits(needed: int, what: str) -> None:
+    """TrainingError if ``needed`` bytes are more than there are."""
+    available = available_bytes()
+    if available is not None and needed > available:
+        raise TrainingError(
+            f"{what} would need about {needed / 2**30:.1f} GiB of memory and {available / 2**30:.1f} GiB are "
+            "available; smaller hidden, out or heads need less"
+        )

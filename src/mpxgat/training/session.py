@@ -1,0 +1,42 @@
+"""What surrounds a training: where checkpoints go, who hears of progress, how many processes may run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # every model takes a session, and models that do not train must not wait for torch
+    from mpxgat.training.checkpoint import Checkpoint
+    from mpxgat.training.loop import EpochReport
+
+Report = Callable[[str, "EpochReport"], None]
+"""Called after every epoch with the part's name (such as "horizontal 2 of 3: tw") and what it reached."""
+
+
+def _silent(part: str, report: EpochReport) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Session:
+    """How a model is trained this time; none of it changes what comes out.
+
+    checkpoints     folder for the states of parts in training, or None
+    identity        what is trained, as texts: a checkpoint of something else is refused
+    jobs            processes that train independent parts side by side
+    """
+
+    checkpoints: Path | None = None
+    identity: Mapping[str, str] = field(default_factory=dict)
+    report: Report = _silent
+    jobs: int = 1
+
+    def checkpoint(self, part: str) -> Checkpoint | None:
+        """The place for one part's state."""
+        if self.checkpoints is None:
+            return None
+        from mpxgat.training.checkpoint import Checkpoint
+
+        return Checkpoint(self.checkpoints / f"{part}.safetensors", {**self.identity, "part": part})

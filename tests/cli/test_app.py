@@ -1,0 +1,109 @@
+"""The contract of the command line: exit codes, one line for an error, no traceback, a quick start."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import mpxgat
+from mpxgat.cli import info
+from mpxgat.cli.app import app
+
+COMMAND = [sys.executable, "-m", "mpxgat.cli.app"]
+
+
+def run(*arguments, **options):
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False, **options)
+
+
+def test_version():
+    result = run("--version")
+    assert (result.returncode, result.stdout, result.stderr) == (0, f"mpxgat {mpxgat.__version__}\n", "")
+
+
+def test_help_names_every_command():
+    result = run("--help")
+    assert result.returncode == 0
+    for name in ("info", "convert", "datasets"):
+        assert name in result.stdout
+
+
+def test_start_is_quick_because_nothing_heavy_is_imported():
+    program = (
+        "import sys, mpxgat.cli.app; print([m for m in ('torch', 'scipy', 'networkx', 'pooch') if m in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert result.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "no such file"),
+        (b"", "the file is empty"),
+        (b"1 a b 1\n1 a\n", ":2: "),
+        (b"1 a b nonsense\n", ":1: "),
+        (b"\xff\xfe1\x00", "UTF-16"),
+    ],
+    ids=["absent", "empty", "short line", "bad weight", "encoding"],
+)
+@pytest.mark.parametrize("json", [(), ("--json",)], ids=["table", "json"])
+def test_bad_input_is_one_line_and_exit_code_2(tmp_path, content, said, json):
+    path = tmp_path / "bad.edges"
+    if content is not None:
+        path.write_bytes(content)
+    result = run("info", str(path), *json)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith(f"error: {path}")
+    assert said in result.stderr
+
+
+def test_control_characters_of_a_file_do_not_reach_the_terminal(tmp_path):
+    path = tmp_path / "bad.edges"
+    path.write_bytes(b"1 a b \x1b[31mred\n")
+    result = run("info", str(path))
+    assert result.returncode == 2
+    assert "\x1b" not in result.stderr
+    assert "\\x1b[31mred" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [("nonsense",), ("info",), ("info", "a", "b"), ("info", "--nonsense"), ("convert", "x.edges")]
+)
+def test_wrong_usage_is_exit_code_2_without_traceback(arguments):
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert "Usage" in result.stderr
+
+
+def test_letters_that_the_terminal_lacks_are_escaped(tmp_path):
+    path = tmp_path / "net.edges"
+    path.write_text("é→ a b 1\n", encoding="utf-8")
+    result = run("info", str(path), env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert result.returncode == 0, result.stderr
+    assert r"\xe9\u2192" in result.stdout
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path):
+    path = tmp_path / "many.edges"
+    path.write_text("".join(f"{layer} a b 1\n" for layer in range(150)))
+    command = [*COMMAND, "info", str(path), "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_an_interrupt_is_exit_code_130(monkeypatch):
+    def interrupted(text, format):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(info, "load_data", interrupted)
+    result = CliRunner().invoke(app, ["info", "aucs"])
+    assert result.exit_code == 130
+    assert result.output == ""

@@ -1,0 +1,125 @@
+"""`mpxgat convert`."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from mpxgat.cli.app import app
+from mpxgat.errors import MpxgatError
+from mpxgat.graph import Features
+from mpxgat.io import read, write
+from mpxgat.synthetic import social
+
+EDGES = "1 a b 1\n1 b c 1\n2 a b 2\n"
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["convert", *map(str, arguments)])
+
+
+@pytest.fixture
+def net(tmp_path):
+    path = tmp_path / "net.edges"
+    path.write_text(EDGES)
+    return path
+
+
+def test_to_another_format(net, tmp_path):
+    out = tmp_path / "net.xedges"
+    result = run(net, "-o", out)
+    assert result.exit_code == 0, result.exception
+    assert result.stdout == ""
+    assert f"wrote {out}\n" in result.stderr
+    assert read(out) == read(net)
+
+
+def test_formats_by_name(net, tmp_path):
+    plain = net.rename(tmp_path / "net.txt")
+    result = run(plain, "-o", tmp_path / "out.dat", "--from", "comunelab", "--to", "comunelab-extended")
+    assert result.exit_code == 0, result.exception
+    assert read(tmp_path / "out.dat", "comunelab-extended") == read(plain, "comunelab")
+
+
+def failure(*arguments):
+    result = run(*arguments)
+    assert result.exit_code != 0
+    assert isinstance(result.exception, MpxgatError)
+    return str(result.exception)
+
+
+def test_an_input_is_never_overwritten(net, tmp_path):
+    (tmp_path / "link.edges").symlink_to(net)
+    for out in (net, tmp_path / "." / "net.edges", tmp_path / "link.edges"):
+        assert "is read from" in failure(net, "-o", out)
+    assert net.read_text() == EDGES
+
+
+def test_an_unknown_target_is_told_before_anything_is_read(tmp_path):
+    assert "cannot tell the format" in failure(tmp_path / "absent.edges", "-o", tmp_path / "out.nonsense")
+    assert "no format 'nonsense'" in failure(tmp_path / "absent.edges", "-o", tmp_path / "x", "--to", "nonsense")
+
+
+def test_bad_input_leaves_no_output(tmp_path):
+    (tmp_path / "bad.edges").write_text("1 a\n")
+    assert "bad.edges:1:" in failure(tmp_path / "bad.edges", "-o", tmp_path / "out.xedges")
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.edges"]
+
+
+def test_a_folder_that_is_not_there(net, tmp_path):
+    assert "cannot write" in failure(net, "-o", tmp_path / "absent" / "out.xedges")
+
+
+def test_what_the_target_leaves_out_is_said(tmp_path):
+    graph = social(30, 2, 0)
+    graph = replace(graph, horizontal_features=Features(("x",), np.ones((graph.n_nodes, 1))))
+    write(graph, tmp_path / "planted.parquet")
+    result = run(tmp_path / "planted.parquet", "-o", tmp_path / "out.xedges")
+    assert result.exit_code == 0, result.exception
+    assert "comunelab-extended does not hold features of this network: left out\n" in result.stderr
+
+
+def test_nothing_is_said_of_what_a_network_does_not_have(tmp_path):
+    (tmp_path / "net.edges").write_text("1 a b 1\n2 a b 1\n")
+    result = run(tmp_path / "net.edges", "-o", tmp_path / "out.xedges")
+    assert result.exit_code == 0, result.exception
+    assert "does not hold" not in result.stderr
+
+
+@pytest.fixture
+def two_lists(tmp_path):
+    (tmp_path / "one.txt").write_text("ann bob\nbob cid\n")
+    (tmp_path / "two.txt").write_text("X Y\nY Z\nann Z\n")
+    (tmp_path / "anchors.txt").write_text("ann X\nbob Y\n")
+    return tmp_path / "one.txt", tmp_path / "two.txt"
+
+
+def links(graph):
+    return [(graph.nodes[int(a)].id, graph.nodes[int(b)].id) for a, b in graph.inter]
+
+
+def test_several_lists_and_anchors(two_lists, tmp_path):
+    out = tmp_path / "out.xedges"
+    result = run(*two_lists, "--anchors", tmp_path / "anchors.txt", "--layer-names", "home,work", "-o", out)
+    assert result.exit_code == 0, result.exception
+    graph = read(out)
+    assert graph.layers == ("home", "work")
+    assert links(graph) == [("ann", "X"), ("bob", "Y")]
+
+
+def test_several_lists_without_anchors_are_joined_by_id(two_lists, tmp_path):
+    assert run(*two_lists, "-o", tmp_path / "out.xedges").exit_code == 0
+    graph = read(tmp_path / "out.xedges")
+    assert graph.layers == ("one", "two")
+    assert links(graph) == [("ann", "ann")]
+
+
+def test_several_lists_with_wrong_options(two_lists, tmp_path):
+    out = tmp_path / "out.xedges"
+    assert "3 layer names for 2 files" in failure(*two_lists, "--layer-names", "a,b,c", "-o", out)
+    assert "expected no --from" in failure(*two_lists, "--from", "comunelab", "-o", out)
+    anchors = tmp_path / "anchors.xedges"
+    anchors.write_text("ann X\n")
+    assert "is read from" in failure(*two_lists, "--anchors", anchors, "-o", anchors)
+    assert not out.exists()

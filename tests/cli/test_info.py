@@ -1,0 +1,76 @@
+"""`mpxgat info`."""
+
+import json
+import os
+
+import pytest
+from typer.testing import CliRunner
+
+from mpxgat import datasets
+from mpxgat.cli.app import app
+from mpxgat.io import write
+from mpxgat.synthetic import social
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["info", *arguments])
+
+
+def test_json_of_a_file(tmp_path):
+    path = tmp_path / "net.edges"
+    path.write_text("1 a b 1\n1 b c 1\n2 a b 2\n")
+    result = run(str(path), "--json")
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    value = json.loads(result.stdout)
+    keys = ["name", "layers", "units", "nodes", "intra_links", "inter_links", "weighted", "horizontal_features"]
+    assert list(value) == [*keys, "vertical_features", "per_layer", "overlap", "units_by_layers"]
+    assert value["name"] == str(path)
+    assert [value[key] for key in keys[1:7]] == [2, 3, 5, 3, 2, True]
+    assert value["per_layer"][0]["mean_degree"] == pytest.approx(4 / 3)
+    assert value["overlap"][0]["links_shared"] == 1
+    assert value["units_by_layers"] == {"1": pytest.approx(1 / 3), "2": pytest.approx(2 / 3)}
+
+
+def test_table_of_a_file_shows_texts_as_they_are(tmp_path):
+    path = tmp_path / "net.edges"
+    path.write_text("[red] a b 1\n[/x] a b 1\n")
+    result = run(str(path))
+    assert result.exit_code == 0
+    assert "[red]" in result.stdout
+    assert "[/x]" in result.stdout
+
+
+def test_many_pairs_of_layers_are_cut_with_a_note(tmp_path):
+    path = tmp_path / "net.xedges"
+    write(social(100, 8, 0), path)
+    result = run(str(path))
+    assert "8 more pairs of layers" in result.stderr
+
+
+def test_a_data_set_shows_licence_and_citation(monkeypatch):
+    monkeypatch.setattr(datasets, "load", lambda name: social(20, 2, 0))
+    monkeypatch.setenv("COLUMNS", "400")
+    known = datasets.dataset("lazega")
+    shown = run("lazega")
+    value = json.loads(run("lazega", "--json").stdout)
+    assert list(value)[:6] == ["name", "title", "prepared", "licence", "citation", "homepage"]
+    assert value["citation"] == known.citation
+    assert value["licence"] == known.licence
+    for text in (known.title, known.licence, known.homepage, "Oxford University Press"):
+        assert text in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("fftwyt", (3, 11827, 74770, 6028)),
+        ("arxiv", (13, 19310, 48657, 20738)),
+        ("drosophila", (7, 11867, 39934, 5171)),
+    ],
+)
+def test_the_sets_of_the_paper(name, sizes):
+    if not os.environ.get("MPXGAT_DATA"):
+        pytest.skip("the environment variable MPXGAT_DATA names no folder with the real data sets")
+    value = json.loads(run(name, "--json").stdout)
+    assert tuple(value[key] for key in ("layers", "nodes", "intra_links", "inter_links")) == sizes

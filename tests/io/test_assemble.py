@@ -1,0 +1,112 @@
+"""Several single-layer files and a file of anchors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpxgat.errors import InputError, SettingError
+from mpxgat.io import read_layers
+from tests.examples import graph_of
+
+
+def put(folder: Path, name: str, content: str) -> Path:
+    path = folder / name
+    path.write_bytes(content.encode())
+    return path
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> list[Path]:
+    return [put(tmp_path, "x.txt", "a b\nb c\n"), put(tmp_path, "y.txt", "p q\nq r\n")]
+
+
+def test_layers_are_called_by_their_files_and_linked_by_id(tmp_path: Path) -> None:
+    files = [put(tmp_path, "x.txt", "a b\n"), put(tmp_path, "y.edgelist", "b c 2\n")]
+    assert read_layers(files) == graph_of("x.a x.b", "y.b y.c 2", "x.b y.b")
+    assert read_layers(files, names=["one", "two"]).layers == ("one", "two")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a b 2\nb c 1\n",
+        "# comment\n% another\n\na  b  2 \n b\tc 1\n",
+        "a\tb\t2\r\nb\tc\t1\r\n",
+        'a, b, 2\n"b","c",1\n',
+        "source,target,weight\na,b,2\nb,c,1\n",
+        "\ufeff#c\nSource\tTarget\tWeight\na\tb\t2\nb\tc\t1",
+    ],
+)
+def test_separators_comments_and_headers_are_told_by_content(tmp_path: Path, content: str) -> None:
+    assert read_layers([put(tmp_path, "x.txt", content)]) == graph_of("x.a x.b 2", "x.b x.c")
+
+
+def test_ids_with_blanks_between_tabs_or_commas(tmp_path: Path) -> None:
+    for content in ("a b\tc\n", "a b,c\n"):
+        assert [node.id for node in read_layers([put(tmp_path, "x.txt", content)]).nodes] == ["a b", "c"]
+
+
+@pytest.mark.parametrize("anchors", ["# who is who\na q\nc r\n", "q,y,a,x\nc,x,r,y\n"])
+def test_anchors_link_two_layers(tmp_path: Path, two: list[Path], anchors: str) -> None:
+    graph = read_layers(two, anchors=put(tmp_path, "anchors.txt", anchors))
+    assert graph == graph_of("x.a x.b", "x.b x.c", "y.p y.q", "y.q y.r", "x.a y.q", "x.c y.r")
+
+
+def test_anchors_link_three_layers(tmp_path: Path, two: list[Path]) -> None:
+    files = [*two, put(tmp_path, "z.txt", "a z\n")]
+    graph = read_layers(files, anchors=put(tmp_path, "anchors.txt", "a x p y\np y z z\n"))
+    assert [[graph.nodes[int(end)].layer for end in pair] for pair in graph.inter] == [["x", "y"], ["y", "z"]]
+
+
+@pytest.mark.parametrize(
+    ("anchors", "line", "said"),
+    [
+        ("a p\n#\na missing\n", 3, "unknown node 'missing', expected one of layer 'y'"),
+        ("a x p w\n", 1, "unknown layer 'w', expected one of 'x', 'y'"),
+        ("a p\nb q\na q\n", 3, "expected at most one counterpart in a layer"),
+        ("a x b x\n", 1, "an inter link joins two layers"),
+        ("a p 1\n", 1, "3 columns, expected 'node node' or 'node layer node layer'"),
+        ("a p\nb\n", 2, "1 column, expected 2 as in the first row"),
+        ("# nothing\n", None, "the file is empty"),
+    ],
+)
+def test_bad_anchors_are_named(tmp_path: Path, two: list[Path], anchors: str, line: int | None, said: str) -> None:
+    path = put(tmp_path, "anchors.txt", anchors)
+    with pytest.raises(InputError) as caught:
+        read_layers(two, anchors=path)
+    assert str(caught.value).startswith(f"{path}: " if line is None else f"{path}:{line}: ")
+    assert said in str(caught.value)
+
+
+def test_three_layers_need_four_columns(tmp_path: Path, two: list[Path]) -> None:
+    files = [*two, put(tmp_path, "z.txt", "a z\n")]
+    with pytest.raises(InputError, match="2 columns, expected 'node layer node layer'"):
+        read_layers(files, anchors=put(tmp_path, "anchors.txt", "a p\n"))
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "said"),
+    [
+        ("# c\np q 1\np r much\n", 3, "the weight is 'much'"),
+        ("p\n", 1, "1 column, expected 'node node [weight]'"),
+        ("p,q\n\np,\n", 3, "an empty node id"),
+    ],
+)
+def test_a_bad_line_names_its_own_file(tmp_path: Path, content: str, line: int, said: str) -> None:
+    good, bad = put(tmp_path, "x.txt", "a b\nb c\n"), put(tmp_path, "y.txt", content)
+    with pytest.raises(InputError) as caught:
+        read_layers([good, bad])
+    assert str(caught.value).startswith(f"{bad}:{line}: ")
+    assert said in str(caught.value)
+
+
+def test_layer_names_must_fit(tmp_path: Path, two: list[Path]) -> None:
+    (tmp_path / "sub").mkdir()
+    with pytest.raises(InputError, match="a second layer would be called 'x'"):
+        read_layers([two[0], put(tmp_path / "sub", "x.csv", "a b\n")])
+    with pytest.raises(SettingError, match="1 layer names for 2 files"):
+        read_layers(two, names=["x"])
+    with pytest.raises(SettingError, match="no files"):
+        read_layers([])

@@ -1,0 +1,150 @@
+import numpy as np
+import pytest
+
+from mpxgat.errors import GraphError
+from mpxgat.graph import Features, Node
+from tests.examples import graph_of, random_graph
+
+SMALL = graph_of("x.b x.a", "x.c x.b", "y.a y.d", "x.a y.a", "z.e z.e", "z.e y.d")
+
+
+def test_nodes_are_sorted_by_layer_then_id_and_known_by_both():
+    assert list(SMALL.nodes) == [("a", "x"), ("b", "x"), ("c", "x"), ("a", "y"), ("d", "y"), ("e", "z")]
+    assert SMALL.nodes[-1] == Node("e", "z")
+    assert SMALL.nodes[1:3] == [Node("b", "x"), Node("c", "x")]
+    assert [SMALL.index(*node) for node in SMALL.nodes] == list(range(6))
+    assert SMALL.node_layer.tolist() == [0, 0, 0, 1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("node", "layer", "said"),
+    [("q", "x", "no node 'q' in layer 'x'"), ("a", "w", "no layer 'w'; the layers are 'x', 'y', 'z'")],
+)
+def test_an_unknown_node_is_named(node, layer, said):
+    with pytest.raises(GraphError, match=said):
+        SMALL.index(node, layer)
+
+
+def test_positions_take_pairs_of_ids():
+    assert SMALL.positions([("c", "x"), ("a", "y")]).tolist() == [2, 3]
+
+
+def test_non_ascii_ids_are_found():
+    graph = graph_of("x.é x.z", "x.😀 x.Z", "x.ｚ x.a")
+    assert [graph.index(*node) for node in graph.nodes] == list(range(6))
+
+
+def test_arrays_cannot_be_changed():
+    for array in (SMALL.intra, SMALL.inter, SMALL.layer_start, SMALL.node_layer, SMALL.unit, SMALL.degree):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+def test_matrices_agree_with_the_links():
+    dense = np.zeros((6, 6))
+    for u, v in SMALL.intra:
+        dense[u, v] = dense[v, u] = 1
+    assert np.array_equal(SMALL.adjacency.toarray(), dense)
+    assert np.array_equal(SMALL.degree, dense.sum(axis=1))
+    assert SMALL.vertical.nnz == 2 * SMALL.n_inter
+
+
+def test_weights_enter_the_weighted_adjacency_only():
+    graph = graph_of("x.a x.b 2.5", "x.b x.c 1")
+    assert graph.adjacency.sum() == 4
+    assert graph.weighted_adjacency.sum() == 7
+    assert graph.unweighted().intra_weight is None
+
+
+def test_units_are_components_of_inter_links_numbered_by_first_node():
+    graph = graph_of("x.a y.a", "y.a z.a", "x.b x.c", "z.q y.w")
+    assert graph.unit.tolist() == [0, 1, 2, 0, 3, 0, 3]
+    assert graph.n_units == 4
+
+
+def test_largest_component_spans_both_kinds_of_link():
+    graph = graph_of("x.a x.b", "x.b y.c", "y.c y.d", "x.e x.f", "w.g w.h")
+    largest = graph.largest_component()
+    assert list(largest.nodes) == [("a", "x"), ("b", "x"), ("c", "y"), ("d", "y")]
+    assert largest.layers == ("x", "y")
+    assert largest.n_intra == 2
+    assert largest.n_inter == 1
+
+
+def test_subgraph_keeps_weights_features_and_attributes_in_step():
+    import dataclasses
+
+    import pyarrow as pa
+
+    graph = graph_of("x.a x.b 2", "x.b x.c 3", "y.a y.b", "x.c y.b")
+    graph = dataclasses.replace(
+        graph,
+        horizontal_features=Features(("p",), np.arange(5)[:, None]),
+        attributes={"label": pa.array(list("ABCDE"), pa.large_string())},
+    )
+    part = graph.subgraph([1, 2, 4])
+    assert list(part.nodes) == [("b", "x"), ("c", "x"), ("b", "y")]
+    assert part.intra_weight.tolist() == [3]
+    assert part.horizontal_features.values.ravel().tolist() == [1, 2, 4]
+    assert part.attributes["label"].to_pylist() == ["B", "C", "E"]
+    assert part.inter.tolist() == [[1, 2]]
+
+
+def test_one_layer_alone():
+    layer = SMALL.layer("y")
+    assert list(layer.nodes) == [("a", "y"), ("d", "y")]
+    assert layer.n_inter == 0
+
+
+def test_without_takes_links_out_and_leaves_the_rest():
+    graph = random_graph(0)
+    gone_intra, gone_inter = graph.intra[::3], graph.inter[::2]
+    rest = graph.without(intra=gone_intra[:, ::-1], inter=gone_inter)
+    assert rest.n_nodes == graph.n_nodes
+    assert {tuple(p) for p in rest.intra} == {tuple(p) for p in graph.intra} - {tuple(p) for p in gone_intra}
+    assert {tuple(p) for p in rest.inter} == {tuple(p) for p in graph.inter} - {tuple(p) for p in gone_inter}
+
+
+def test_without_names_a_pair_that_is_no_link():
+    with pytest.raises(GraphError, match=r"no intra link joins 'a' \(layer 'x'\) and 'c' \(layer 'x'\)"):
+        SMALL.without(intra=[[0, 2]])
+    with pytest.raises(GraphError, match="no inter link"):
+        SMALL.without(inter=[[2, 5]])
+
+
+def test_equality_and_fingerprint_follow_the_content():
+    same = graph_of("z.e z.e", "x.b x.c", "z.e y.d", "y.d y.a", "x.a x.b", "y.a x.a", layers="xyz")
+    assert same == SMALL
+    assert same.fingerprint() == SMALL.fingerprint()
+    other = SMALL.without(inter=SMALL.inter[:1])
+    assert other != SMALL
+    assert other.fingerprint() != SMALL.fingerprint()
+    heavier = graph_of("x.b x.a 2", "x.c x.b", "y.a y.d", "x.a y.a", "z.e z.e", "z.e y.d")
+    assert heavier != SMALL
+    assert heavier.fingerprint() != SMALL.fingerprint()
+
+
+def test_features_must_be_finite_and_fit():
+    with pytest.raises(GraphError, match="feature 'q' of node 1 is nan"):
+        Features(("p", "q"), np.array([[1, 2], [3, np.nan]]))
+    with pytest.raises(GraphError, match="expected one column for each of 1 names"):
+        Features(("p",), np.zeros((3, 2)))
+
+
+def test_a_million_nodes_and_eight_million_links_stay_below_one_gigabyte():
+    import pyarrow as pa
+
+    from mpxgat.builder import EdgeTable, build
+
+    # Measured on a tenth of that size: arrays grow in proportion to nodes and links.
+    nodes, links = 100_000, 800_000
+    rng = np.random.default_rng(0)
+    ends = rng.integers(nodes, size=(2, links))
+    ids = pa.array([f"user-{i:07d}" for i in range(nodes)], pa.large_string())
+    layer = ends % 4
+    edges = EdgeTable(ids.take(pa.array(ends[0])), layer[0], ids.take(pa.array(ends[1] // 4 * 4 + layer[0])), layer[0])
+    graph = build(list("wxyz"), edges)
+    held = graph.nbytes()
+    assert graph.adjacency.nnz == 2 * graph.n_intra  # made now, and counted from here on
+    assert graph.nbytes() > held
+    assert graph.nbytes() * 10 < 1e9

@@ -1,0 +1,169 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mpxgat import splits
+from mpxgat.errors import InputError, OutputError, SettingError
+from mpxgat.graph import pair_keys
+from mpxgat.splits.negatives import IntraNegatives
+from tests.examples import graph_of, random_graph
+
+PROTOCOLS = ["marked", "units"]
+
+
+def as_set(pairs):
+    return {tuple(sorted(pair)) for pair in np.asarray(pairs).tolist()}
+
+
+def what_it_says(read):
+    try:
+        read()
+    except InputError as problem:
+        return str(problem)
+    return None
+
+
+def enumerated(negatives, max_pairs=1 << 20):
+    blocks = [block.pairs() for block in negatives.blocks(max_pairs)]
+    return np.concatenate(blocks) if blocks else np.empty((0, 2), dtype=int)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@given(seed=st.integers(0, 10_000), graph_seed=st.integers(0, 20))
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_training_and_test_links_part_the_graph(protocol, seed, graph_seed):
+    graph = random_graph(graph_seed)
+    split = splits.make_split(graph, protocol, seed)
+    for kind in ("intra", "inter"):
+        whole, train = as_set(getattr(graph, kind)), as_set(getattr(split.train, kind))
+        test = as_set(getattr(split, kind).positives)
+        assert train | test == whole
+        assert not train & test
+    assert list(split.train.nodes) == list(graph.nodes)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_positives_and_negatives_follow_the_protocol(protocol):
+    graph = random_graph(3, people=80)
+    split = splits.make_split(graph, protocol, seed=5)
+    marked = set(split.inter.negatives.nodes.tolist())
+    if protocol == "marked":
+        assert len(marked) == round(0.2 * graph.n_nodes)
+    else:
+        units = set(graph.unit[list(marked)].tolist())
+        assert len(units) == round(0.2 * graph.n_units)
+        assert marked == set(np.flatnonzero(np.isin(graph.unit, list(units))).tolist())
+    inter_among = {pair for pair in as_set(graph.inter) if set(pair) <= marked}
+    intra_among = {pair for pair in as_set(graph.intra) if set(pair) <= marked}
+    assert as_set(split.inter.positives) == inter_among
+    assert as_set(split.intra.positives) <= intra_among
+    assert len(split.intra.positives) == round(0.2 * len(intra_among))
+
+    layer, unit = graph.node_layer, graph.unit
+    every_inter = {(u, v) for u in marked for v in marked if u < v and layer[u] != layer[v] and unit[u] != unit[v]}
+    negatives = enumerated(split.inter.negatives)
+    assert as_set(negatives) == every_inter
+    assert len(negatives) == len(every_inter)
+    every_intra = {(u, v) for u in marked for v in marked if u < v and layer[u] == layer[v]} - as_set(graph.intra)
+    sample = enumerated(split.intra.negatives)
+    assert as_set(sample) <= every_intra
+    assert len(as_set(sample)) == len(sample)
+
+
+def test_held_out_units_keep_no_inter_link():
+    graph = random_graph(1)
+    split = splits.held_out_units(graph, seed=0)
+    assert len(split.inter.positives) > 0
+    assert not np.isin(split.train.inter, split.inter.negatives.nodes).any()
+
+
+def test_an_implied_link_is_never_a_negative():
+    # a–b and b–c are known, a–c is not: by transitivity it is a link all the same.
+    graph = graph_of("x.a y.a", "y.a z.a", "x.q x.a", "z.w z.a")
+    split = splits.marked_nodes(graph, seed=0, share=1.0)
+    implied = (graph.index("a", "x"), graph.index("a", "z"))
+    assert implied not in as_set(enumerated(split.inter.negatives))
+    assert as_set(split.inter.positives) == as_set(graph.inter)
+
+
+@pytest.mark.parametrize("kind", ["intra", "inter"])
+def test_negatives_do_not_depend_on_the_block_size(kind):
+    negatives = getattr(splits.marked_nodes(random_graph(2, people=100), seed=1), kind).negatives
+    whole = enumerated(negatives)
+    assert len(whole) > 50
+    for max_pairs in (1, 7, 100):
+        assert as_set(enumerated(negatives, max_pairs)) == as_set(whole)
+    assert all(block.mask.size <= 100 for block in negatives.blocks(100))
+
+
+def test_a_fifth_of_the_intra_pairs_is_sampled_evenly():
+    nodes = np.arange(1500, dtype=np.int32)
+    nothing = np.empty((0, 2), dtype=np.int32)
+    layer = np.zeros(1500, dtype=np.int32)
+    samples = [enumerated(IntraNegatives(nodes, layer, nothing, 0.2, seed)) for seed in (0, 1)]
+    n_pairs = 1500 * 1499 / 2
+    spread = np.sqrt(n_pairs * 0.2 * 0.8)
+    for sample in samples:
+        assert abs(len(sample) - 0.2 * n_pairs) < 5 * spread
+        per_node = np.bincount(sample.ravel(), minlength=1500)
+        assert abs(per_node - 0.2 * 1499).max() < 6 * np.sqrt(1499 * 0.2 * 0.8)
+    # Another seed takes another fifth: the two agree in a fifth of their pairs.
+    common = np.isin(pair_keys(samples[0], 1500), pair_keys(samples[1], 1500)).mean()
+    assert abs(common - 0.2) < 0.01
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_same_seed_same_bytes_and_back_from_the_file(protocol, tmp_path):
+    graph = random_graph(4)
+    first = splits.save_split(splits.make_split(graph, protocol, 7), tmp_path / "a.split")
+    again = splits.save_split(splits.make_split(graph, protocol, 7), tmp_path / "b.split")
+    other = splits.save_split(splits.make_split(graph, protocol, 8), tmp_path / "c.split")
+    assert first.read_bytes() == again.read_bytes()
+    assert first.read_bytes() != other.read_bytes()
+    split, loaded = splits.make_split(graph, protocol, 7), splits.load_split(first)
+    assert (loaded.protocol, loaded.seed) == (protocol, 7)
+    assert loaded.train == split.train
+    for kind in ("intra", "inter"):
+        ours, theirs = getattr(split, kind), getattr(loaded, kind)
+        assert np.array_equal(ours.positives, theirs.positives)
+        assert np.array_equal(enumerated(ours.negatives), enumerated(theirs.negatives))
+
+
+def test_validation_is_cut_from_the_training_links_alone():
+    graph = random_graph(5)
+    split = splits.marked_nodes(graph, seed=0)
+    inner = split.validation(seed=100)
+    assert as_set(inner.train.intra) | as_set(inner.intra.positives) == as_set(split.train.intra)
+    assert as_set(inner.train.inter) | as_set(inner.inter.positives) == as_set(split.train.inter)
+
+
+def test_settings_out_of_range_are_refused():
+    graph = random_graph(0)
+    with pytest.raises(SettingError, match="no protocol 'leaky'; known are marked, units"):
+        splits.make_split(graph, "leaky", 0)
+    with pytest.raises(SettingError, match="seed -1"):
+        splits.marked_nodes(graph, seed=-1)
+    with pytest.raises(SettingError, match="share 0"):
+        splits.held_out_units(graph, seed=0, share=0)
+
+
+def test_damaged_split_files_are_refused_by_name(tmp_path):
+    path = splits.save_split(splits.marked_nodes(random_graph(0), seed=0), tmp_path / "split.split")
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        damaged = bytearray(whole)
+        for _ in range(rng.integers(1, 4)):
+            damaged[rng.integers(len(damaged))] = rng.integers(256)
+        path.write_bytes(damaged[: rng.integers(1, len(damaged) + 1)] if rng.random() < 0.3 else damaged)
+        said = what_it_says(lambda: splits.load_split(path))
+        assert said is None or (str(path) in said and "\n" not in said)
+    path.write_bytes(b"something else")
+    with pytest.raises(InputError, match="not a file of kind mpxgat-split-1"):
+        splits.load_split(path)
+    with pytest.raises(InputError, match="no such file"):
+        splits.load_split(tmp_path / "none.split")
+    with pytest.raises(OutputError, match="no such file or folder"):
+        splits.save_split(splits.marked_nodes(random_graph(0), seed=0), tmp_path / "no" / "split.split")
+    assert [p.name for p in tmp_path.iterdir()] == ["split.split"]
