@@ -119,6 +119,14 @@ def test_link_by_id_keeps_known_links_and_their_weights():
     assert dict(zip(map(tuple, graph.inter.tolist()), graph.inter_weight, strict=True)) == {(0, 2): 1.0, (1, 3): 5.0}
 
 
+def test_link_by_id_refuses_more_links_than_can_be_held():
+    n = 70_000  # one unit in so many layers: 2.4 billion links
+    rows = pa.array(["a"] * n), np.arange(n), pa.array(["b"] * n), np.arange(n)
+    graph = build([str(number) for number in range(n)], EdgeTable(*rows))
+    with pytest.raises(GraphError, match=r"shared ids mean 4899930000 inter links, expected at most 2147483647"):
+        link_by_id(graph)
+
+
 def test_link_by_id_refuses_one_unit_twice_in_a_layer():
     graph = graph_of("x.a x.b", "y.c y.d")
     with pytest.raises(GraphError, match="one unit in one layer"):

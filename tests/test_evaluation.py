@@ -1,4 +1,6 @@
 import math
+import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from mpxgat import splits
 from mpxgat.errors import SettingError
 from mpxgat.evaluation import evaluate, pairs_to_score
 from mpxgat.models import make_model
+from mpxgat.synthetic import social
 from tests.examples import graph_of, random_graph
 
 
@@ -88,6 +91,25 @@ def test_progress_counts_about_all_pairs(case):
     counted = []
     evaluate(model, split, counted.append)
     assert sum(counted) == pytest.approx(pairs_to_score(split), rel=0.5)
+
+
+def test_many_layers_do_not_fill_memory():
+    split = splits.marked_nodes(social(40, 60, seed=0), seed=0)
+    model = make_model("degree").fit(split.train)
+    tracemalloc.start()
+    result = evaluate(model, split)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(result.inter_by_layer) == 60 * 59 // 2
+    assert peak < 50e6
+
+
+def test_hidden_links_without_any_non_link_are_counted_by_layer():
+    split = splits.held_out_units(graph_of("x.a x.b", "y.a y.b", "x.a y.a"), seed=0, share=1)
+    nowhere = np.empty(0, dtype=np.int32)
+    alone = replace(split, inter=replace(split.inter, negatives=splits.InterNegatives(nowhere, nowhere, nowhere)))
+    inter = evaluate(make_model("rules").fit(split.train), alone).inter_by_layer
+    assert {key: (part.positives, part.negatives) for key, part in inter.items()} == {("x", "y"): (1, 0)}
 
 
 def test_a_split_without_positives_is_measured_as_undefined():

@@ -112,6 +112,17 @@ def test_without_names_a_pair_that_is_no_link():
         SMALL.without(inter=[[2, 5]])
 
 
+@pytest.mark.parametrize("pair", [[0, SMALL.n_nodes + 1], [-1, 1]])
+def test_without_does_not_take_a_pair_beyond_the_nodes_for_another_one(pair):
+    with pytest.raises(GraphError, match="expected 0 to"):
+        SMALL.without(intra=[pair])
+
+
+def test_nothing_asked_for_is_nothing_taken():
+    assert SMALL.subgraph([]).n_nodes == 0
+    assert SMALL.without(intra=[], inter=[]) == SMALL
+
+
 def test_equality_and_fingerprint_follow_the_content():
     same = graph_of("z.e z.e", "x.b x.c", "z.e y.d", "y.d y.a", "x.a x.b", "y.a x.a", layers="xyz")
     assert same == SMALL

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from mpxgat import splits
 from mpxgat.errors import InputError, OutputError, SettingError
 from mpxgat.graph import pair_keys
+from mpxgat.io.array_files import read_arrays, write_arrays
+from mpxgat.splits.files import KIND
 from mpxgat.splits.negatives import IntraNegatives
 from tests.examples import graph_of, random_graph
 
@@ -146,6 +148,28 @@ def test_settings_out_of_range_are_refused():
         splits.marked_nodes(graph, seed=-1)
     with pytest.raises(SettingError, match="share 0"):
         splits.held_out_units(graph, seed=0, share=0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"intra_seed": -1},
+        {"seed": 2**63},
+        {"seed": float("inf")},
+        {"intra_share": float("nan")},
+        {"intra_share": 2},
+        {"protocol": "leaky"},
+    ],
+)
+def test_a_split_file_whose_header_makes_no_sense_is_refused(tmp_path, change):
+    path = splits.save_split(splits.marked_nodes(random_graph(0), seed=0), tmp_path / "split.split")
+    header, arrays = read_arrays(path, KIND)
+    del header["kind"]
+    write_arrays(path, KIND, header, arrays)
+    splits.load_split(path)  # so far it is as it was
+    write_arrays(path, KIND, header | change, arrays)
+    with pytest.raises(InputError, match=r"split\.split: "):
+        splits.load_split(path)
 
 
 def test_damaged_split_files_are_refused_by_name(tmp_path):

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mpxgat.builder import validate
 from mpxgat.errors import GraphError
 from mpxgat.graph import Features, MultiplexGraph
+from mpxgat.validation import validate
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -20,13 +20,7 @@ from scipy import sparse
 
 from mpxgat.encoding import encode
 from mpxgat.errors import GraphError, InputError, printable, quoted
-from mpxgat.graph import (
-    NODE_DTYPE,
-    Features,
-    MultiplexGraph,
-    describe,
-    pair_keys,
-)
+from mpxgat.graph import NODE_DTYPE, Features, MultiplexGraph, describe
 
 MAX_ID_BYTES = 65_536
 # Up to this many (layer, id) cells a table finds a node's position; beyond it, a search among sorted keys.
@@ -79,7 +73,7 @@ def build(
     does not list is an error. Layers without nodes vanish. Call `link_by_id` on the result where copies of
     a unit share an id.
     """
-    _check_layer_names(layers)
+    check_layer_names(layers)
     _check_edge_rows(edges)
     declared = _empty_nodes() if nodes is None else nodes
     n_declared, n_edges = len(declared.ids), len(edges.source)
@@ -114,7 +108,7 @@ def build(
         vertical_features=_arrange(declared.vertical_features, order, len(node_keys)),
         attributes=_arrange_attributes(declared.attributes or {}, order, len(node_keys)),
     )
-    _check_uniqueness(graph, ends[inter_rows], inter_rows)
+    check_uniqueness(graph, ends[inter_rows], inter_rows)
     return graph
 
 
@@ -127,8 +121,12 @@ def link_by_id(graph: MultiplexGraph, keys: pa.Array | None = None) -> Multiplex
     present = np.flatnonzero(keys.is_valid()) if keys.null_count else np.arange(len(keys), dtype=NODE_DTYPE)
     distinct, code = encode([keys.drop_null()])
     groups = _grouped(code, np.zeros(len(code), dtype=np.int8), len(distinct))
+    copies = np.diff(groups.indptr).astype(np.int64)
+    n_pairs = int((copies * (copies - 1) // 2).sum())
+    if n_pairs > np.iinfo(NODE_DTYPE).max:  # a file of a few megabytes can ask for this
+        raise GraphError(f"shared ids mean {n_pairs} inter links, expected at most {np.iinfo(NODE_DTYPE).max}")
     order = present[groups.indices].astype(NODE_DTYPE, copy=False)  # equal keys stand together, nodes ascending
-    code = np.repeat(np.arange(len(distinct), dtype=NODE_DTYPE), np.diff(groups.indptr))
+    code = np.repeat(np.arange(len(distinct), dtype=NODE_DTYPE), copies)
     pairs = [np.empty((0, 2), dtype=NODE_DTYPE)]
     for distance in range(1, len(order)):
         # Members of one group stand side by side: pair each with the one `distance` places on.
@@ -147,8 +145,13 @@ def link_by_id(graph: MultiplexGraph, keys: pa.Array | None = None) -> Multiplex
     inter, inter_weight = _canonical_links(np.concatenate([graph.inter, linked]), weight, graph.n_nodes)
     result = replace(graph, inter=inter, inter_weight=inter_weight)
     if graph.n_inter:  # otherwise the groups are the units, and no two of a group share a layer
-        _check_uniqueness(result, inter, None)
+        check_uniqueness(result, inter, None)
     return result
+
+
+def links_of_shared_ids(graph: MultiplexGraph) -> NDArray[np.int32]:
+    """(k, 2) the inter links that a reader would see in the ids alone, whatever links the graph has."""
+    return link_by_id(replace(graph, inter=graph.inter[:0], inter_weight=None)).inter
 
 
 def with_inter_links(graph: MultiplexGraph, pairs: NDArray[np.integer]) -> MultiplexGraph:
@@ -164,7 +167,7 @@ def with_inter_links(graph: MultiplexGraph, pairs: NDArray[np.integer]) -> Multi
             "edges",
             row,
         )
-    _check_uniqueness(result, pairs, np.arange(len(pairs)))
+    check_uniqueness(result, pairs, np.arange(len(pairs)))
     return result
 
 
@@ -260,7 +263,8 @@ def _arrange_attributes(
 # ---- checks --------------------------------------------------------------------------------------------
 
 
-def _check_layer_names(layers: Sequence[str]) -> None:
+def check_layer_names(layers: Sequence[str]) -> None:
+    """GraphError unless the names are different and neither empty nor overlong."""
     seen: set[str] = set()
     for name in layers:
         if not name:
@@ -331,7 +335,7 @@ def _check_declared(
         )
 
 
-def _check_uniqueness(graph: MultiplexGraph, inter_ends: NDArray[np.integer], rows: NDArray[np.integer] | None) -> None:
+def check_uniqueness(graph: MultiplexGraph, inter_ends: NDArray[np.integer], rows: NDArray[np.integer] | None) -> None:
     """Assumptions 1 and 2 together: a known unit (component of inter links) has at most one node in a layer.
 
     ``inter_ends`` are the links as they were given and ``rows`` their rows in the edge table, if any.
@@ -353,58 +357,3 @@ def _check_uniqueness(graph: MultiplexGraph, inter_ends: NDArray[np.integer], ro
     # The last link of this unit is where the contradiction is complete.
     of_unit = np.flatnonzero(graph.unit[inter_ends[:, 0]] == graph.unit[one])
     raise RowError(message, "edges", int(rows[of_unit[-1]]))
-
-
-def validate(graph: MultiplexGraph) -> None:
-    """GraphError unless a graph from an untrusted source keeps every promise of `MultiplexGraph`."""
-    n = len(graph.ids)
-    _check_layer_names(graph.layers)
-    starts = graph.layer_start
-    promises = {
-        "layer starts rise from 0 to the number of nodes": starts.dtype == np.int64
-        and starts.shape == (graph.n_layers + 1,)
-        and (n == 0 or (np.diff(starts) > 0).all())
-        and starts[0] == 0
-        and starts[-1] == n,
-        "links are pairs of nodes": all(
-            links.dtype == NODE_DTYPE
-            and links.ndim == 2
-            and links.shape[1] == 2
-            and (links >= 0).all()
-            and (links < n).all()
-            for links in (graph.intra, graph.inter)
-        ),
-        "weights are finite, one for each link": all(
-            weight is None
-            or (weight.dtype == np.float64 and weight.shape == (len(links),) and bool(np.isfinite(weight).all()))
-            for weight, links in ((graph.intra_weight, graph.intra), (graph.inter_weight, graph.inter))
-        ),
-        "features have a row for each node": all(
-            features is None or len(features.values) == n
-            for features in (graph.horizontal_features, graph.vertical_features)
-        ),
-        "attributes have a value for each node": all(len(column) == n for column in graph.attributes.values()),
-    }
-    for promise, kept in promises.items():
-        if not kept:
-            raise GraphError(f"the graph is damaged: it does not hold that {promise}")
-    for links, same_layer in ((graph.intra, True), (graph.inter, False)):
-        layer = graph.node_layer[links]
-        keys = pair_keys(links, n)
-        in_order = (np.diff(keys) > 0).all() and (links[:, 0] < links[:, 1]).all()
-        if not in_order or ((layer[:, 0] == layer[:, 1]) != same_layer).any():
-            raise GraphError("the graph is damaged: its links are out of order or join the wrong layers")
-    _check_id_order(graph)
-    _check_uniqueness(graph, graph.inter, None)
-
-
-def _check_id_order(graph: MultiplexGraph) -> None:
-    n = graph.n_nodes
-    if n == 0:
-        return
-    lengths = pc.binary_length(graph.ids).to_numpy()
-    if (lengths == 0).any() or (lengths > MAX_ID_BYTES).any():
-        raise GraphError("the graph is damaged: an id is empty or too long")
-    rising = pc.less(graph.ids.slice(0, n - 1), graph.ids.slice(1)).to_numpy(zero_copy_only=False)
-    if not (rising | (np.diff(graph.node_layer) > 0)).all():
-        raise GraphError("the graph is damaged: ids are not sorted within their layer, or occur twice")

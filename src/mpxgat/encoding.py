@@ -63,9 +63,9 @@ def _whole_numbers(chunks: Sequence[pa.Array]) -> NDArray[np.int64] | None:
         values: NDArray[np.int64] = np.concatenate([chunk.cast(pa.int64()).to_numpy() for chunk in chunks])
     except pa.ArrowInvalid:
         return None
-    if values.min() < 0 or values.max() >= 10**_MAX_DIGITS:
+    if values.min() < 0 or values.max() >= 10**_MAX_DIGITS or any(map(_has_letters, chunks)):
         return None
-    # Any other way to write a number ("007", "+7") is longer than the shortest, so the totals tell.
+    # Any other way to write a number in digits ("007", "+7") is longer than the shortest, so the totals tell.
     written = sum(pc.sum(pc.binary_length(chunk)).as_py() for chunk in chunks)
     shortest = len(values)
     power = 10
@@ -73,6 +73,14 @@ def _whole_numbers(chunks: Sequence[pa.Array]) -> NDArray[np.int64] | None:
         shortest += longer
         power *= 10
     return values if written == shortest else None
+
+
+def _has_letters(chunk: pa.Array) -> bool:
+    """Whether a character above "9" occurs: pyarrow reads "0x989680", no longer than "10000000", as that number."""
+    offset_type = np.int64 if pa.types.is_large_string(chunk.type) else np.int32
+    _, offsets, data = chunk.buffers()
+    ends = np.frombuffer(offsets, dtype=offset_type)[[chunk.offset, chunk.offset + len(chunk)]]
+    return bool(np.frombuffer(data or b"", dtype=np.uint8)[ends[0] : ends[1]].max(initial=0) > ord("9"))
 
 
 def _encode_numbers(values: NDArray[np.int64]) -> tuple[pa.LargeStringArray, NDArray[np.int32]]:

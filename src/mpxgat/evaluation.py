@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,20 +100,25 @@ def _tell_apart(
     graph = model.graph
     scores = model.score(positives)
     pooled = StreamedRanking(scores)
-    rankings = {key: StreamedRanking(scores[rows]) for key, rows in _by_layers(graph, positives)}
     hard_ranking = StreamedRanking(scores[hard.pairs(positives)] if hard else [])
-    for block in negatives.blocks():
-        block_scores = model.score_block(block.rows, block.cols)
-        negative_scores = block_scores[block.mask]
-        pooled.add(negative_scores)
-        rankings.setdefault(block.layers, StreamedRanking([])).add(negative_scores)
-        if hard:
-            hard_ranking.add(block_scores[block.mask & hard.block(block)])
-        report(block.mask.size)
+    rows_of = dict(_by_layers(graph, positives))
+    found: dict[tuple[int, int], Measures] = {}
+    # One ranking at a time, as blocks come layer pair by layer pair: with many layers all of them would fill memory.
+    for layers, blocks in groupby(negatives.blocks(), key=attrgetter("layers")):
+        ranking = StreamedRanking(scores[rows_of.pop(layers)] if layers in rows_of else [])
+        for block in blocks:
+            block_scores = model.score_block(block.rows, block.cols)
+            negative_scores = block_scores[block.mask]
+            pooled.add(negative_scores)
+            ranking.add(negative_scores)
+            if hard:
+                hard_ranking.add(block_scores[block.mask & hard.block(block)])
+            report(block.mask.size)
+        found[layers] = _measures(ranking, {})
+    for layers, rows in rows_of.items():  # hidden links in layers without any non-link
+        found[layers] = _measures(StreamedRanking(scores[rows]), {})
     of_hard = {"auc_hard": hard_ranking.auc()} if hard else {}
-    by_layer: dict[tuple[str, ...], Measures] = {}
-    for (a, b), ranking in sorted(rankings.items()):
-        by_layer[tuple(graph.layers[x] for x in sorted({a, b}))] = _measures(ranking, {})
+    by_layer = {tuple(graph.layers[x] for x in sorted({*layers})): found[layers] for layers in sorted(found)}
     return _measures(pooled, of_hard), by_layer
 
 

@@ -253,7 +253,9 @@ class MultiplexGraph:
     def subgraph(self, nodes: ArrayLike) -> MultiplexGraph:
         """The graph on ``nodes`` (positions or a mask) with the links among them; empty layers vanish."""
         keep = np.zeros(self.n_nodes, dtype=bool)
-        keep[np.asarray(nodes)] = True
+        wanted = np.asarray(nodes)
+        if wanted.size:  # an empty list has no type that could index
+            keep[wanted] = True
         kept = np.flatnonzero(keep)
         position = np.cumsum(keep, dtype=np.int64) - 1
         counts = np.bincount(self.node_layer[kept], minlength=self.n_layers)
@@ -291,7 +293,7 @@ class MultiplexGraph:
                 continue
             links = getattr(self, kind)
             keep = np.ones(len(links), dtype=bool)
-            keep[self._link_rows(kind, np.asarray(pairs).reshape(-1, 2))] = False
+            keep[self.link_rows(kind, pairs)] = False
             weight = getattr(self, f"{kind}_weight")
             changes[kind] = links[keep]
             changes[f"{kind}_weight"] = None if weight is None else weight[keep]
@@ -301,10 +303,15 @@ class MultiplexGraph:
         """The same links, each of weight 1."""
         return replace(self, intra_weight=None, inter_weight=None)
 
-    def _link_rows(self, kind: str, pairs: IntArray) -> NDArray[np.int64]:
-        links = getattr(self, kind)
+    def link_rows(self, kind: str, pairs: ArrayLike) -> NDArray[np.int64]:
+        """(k,) the rows of ``intra`` or ``inter`` (say which) that hold (k, 2) pairs; GraphError if one is no link."""
+        pairs = np.asarray(pairs).reshape(-1, 2)
+        outside = np.flatnonzero(((pairs < 0) | (pairs >= self.n_nodes)).any(axis=1))
+        if len(outside):
+            pair = pairs[outside[0]].tolist()
+            raise GraphError(f"a pair names the nodes {pair[0]} and {pair[1]}, expected 0 to {self.n_nodes - 1}")
         wanted = pair_keys(pairs, self.n_nodes)
-        known = pair_keys(links, self.n_nodes)
+        known = pair_keys(getattr(self, kind), self.n_nodes)
         rows = np.searchsorted(known, wanted)
         found = rows < len(known)
         found[found] = known[rows[found]] == wanted[found]

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import mpxgat
 from mpxgat.cli import info
-from mpxgat.cli.app import app
+from mpxgat.cli.app import app, main
 
 COMMAND = [sys.executable, "-m", "mpxgat.cli.app"]
 
@@ -99,7 +99,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path):
         assert process.stderr.read() == b""
 
 
-def test_an_interrupt_is_exit_code_130(monkeypatch):
+def test_an_interrupt_is_exit_code_130(monkeypatch, capsys):
     def interrupted(text, format):
         raise KeyboardInterrupt
 
@@ -107,3 +107,20 @@ def test_an_interrupt_is_exit_code_130(monkeypatch):
     result = CliRunner().invoke(app, ["info", "aucs"])
     assert result.exit_code == 130
     assert result.output == ""
+    monkeypatch.setattr(sys, "argv", ["mpxgat", "info", "aucs"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 130
+    assert capsys.readouterr() == ("", "stopped\n")
+
+
+def test_running_out_of_memory_is_one_line_and_exit_code_2(monkeypatch, capsys):
+    def too_much(text, format):
+        raise MemoryError("cannot have 80 GB")
+
+    monkeypatch.setattr(info, "load_data", too_much)
+    monkeypatch.setattr(sys, "argv", ["mpxgat", "info", "aucs"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    assert capsys.readouterr() == ("", "error: not enough memory (cannot have 80 GB)\n")

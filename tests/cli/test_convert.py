@@ -27,7 +27,7 @@ def net(tmp_path):
 
 
 def test_to_another_format(net, tmp_path):
-    out = tmp_path / "net.xedges"
+    out = tmp_path / "out.xedges"
     result = run(net, "-o", out)
     assert result.exit_code == 0, result.exception
     assert result.stdout == ""
@@ -52,13 +52,35 @@ def failure(*arguments):
 def test_an_input_is_never_overwritten(net, tmp_path):
     (tmp_path / "link.edges").symlink_to(net)
     for out in (net, tmp_path / "." / "net.edges", tmp_path / "link.edges"):
-        assert "is read from" in failure(net, "-o", out)
+        assert "part of what is read" in failure(net, "-o", out)
     assert net.read_text() == EDGES
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_a_file_that_would_be_taken_for_part_of_the_input_is_not_written(net, tmp_path, beside):
+    net.write_text(EDGES.replace("1 a", "10 a"))
+    if beside:
+        (tmp_path / "net_layers.txt").write_text("layerID layerLabel\n1 one\n2 two\n10 ten\n")
+    before = read(net)
+    assert "net_layers.txt' is, or would be taken for, part" in failure(net, "-o", tmp_path / "net.xedges")
+    assert "net_layers.txt' is, or would be taken for, part" in failure(net, "-o", tmp_path / "net_multiplex.edges")
+    assert read(net) == before
+    table = tmp_path / "table.edges.csv"
+    write(before, table)
+    assert "table.nodes.csv' is, or would be taken for, part" in failure(table, "-o", tmp_path / "table.csv")
+    for harmless in ("table.parquet", "table.edges.csv.gz"):
+        assert run(table, "-o", tmp_path / harmless).exit_code == 0
 
 
 def test_an_unknown_target_is_told_before_anything_is_read(tmp_path):
     assert "cannot tell the format" in failure(tmp_path / "absent.edges", "-o", tmp_path / "out.nonsense")
     assert "no format 'nonsense'" in failure(tmp_path / "absent.edges", "-o", tmp_path / "x", "--to", "nonsense")
+
+
+def test_a_name_too_long_for_the_system_is_one_error(tmp_path):
+    assert "File name too long" in failure(tmp_path / ("x" * 5000 + ".edges"), "-o", tmp_path / "out.csv")
+    (tmp_path / "net.edges").write_text(EDGES)
+    assert "File name too long" in failure(tmp_path / "net.edges", "-o", tmp_path / ("x" * 5000 + ".csv"))
 
 
 def test_bad_input_leaves_no_output(tmp_path):
@@ -121,5 +143,5 @@ def test_several_lists_with_wrong_options(two_lists, tmp_path):
     assert "expected no --from" in failure(*two_lists, "--from", "comunelab", "-o", out)
     anchors = tmp_path / "anchors.xedges"
     anchors.write_text("ann X\n")
-    assert "is read from" in failure(*two_lists, "--anchors", anchors, "-o", anchors)
+    assert "part of what is read" in failure(*two_lists, "--anchors", anchors, "-o", anchors)
     assert not out.exists()

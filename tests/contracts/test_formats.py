@@ -23,7 +23,7 @@ from .strategies import graphs, simple_graphs
 FORMATS = sorted(formats())
 TEXT_FORMATS = [name for name in FORMATS if name != "parquet"]
 CONTRACT = settings(
-    max_examples=500,
+    max_examples=80,
     derandomize=True,
     deadline=None,
     database=None,

@@ -9,6 +9,7 @@ import pytest
 from mpxgat import io, splits
 from mpxgat.errors import SettingError
 from mpxgat.evaluation import evaluate
+from mpxgat.metrics import auc
 from mpxgat.models import load_model, model_names
 from mpxgat.models import make_model as make_any_model
 from tests.examples import graph_of, random_graph
@@ -22,6 +23,17 @@ SMALL = {"mpxgat": {"hidden": 8, "out": 8, "heads": 2, "epochs": 12, "check_ever
 
 def make_model(name, *, seed=0):
     return make_any_model(name, seed=seed, **SMALL.get(name, {}))
+
+
+def with_order(graph, order, place):
+    """The same network with node ``order[i]`` at position i."""
+    intra, inter = (np.sort(place[links], axis=1).astype(np.int32) for links in (graph.intra, graph.inter))
+    return replace(
+        graph,
+        ids=pa.array([f"{i:06d}" for i in range(graph.n_nodes)], pa.large_string()),
+        intra=intra[np.lexsort(intra.T[::-1])],
+        inter=inter[np.lexsort(inter.T[::-1])],
+    )
 
 
 def some_pairs(graph, n=400):
@@ -56,6 +68,27 @@ def test_ids_and_attributes_carry_no_information(name):
     assert np.array_equal(
         make_model(name, seed=0).fit(graph).score(pairs), make_model(name, seed=0).fit(anonymous).score(pairs)
     )
+
+
+@every_model
+def test_the_order_of_nodes_tells_nothing_about_who_is_who(name):
+    """Copies that share ids stand at like places in their layers. With the order shuffled layer by layer, a hidden
+    counterpart must be found as well (or as badly) as before.
+    """
+    graph = random_graph(20, people=150, layers=2, degree=6)
+    split = splits.held_out_units(graph, seed=0)
+    rng = np.random.default_rng(0)
+    order = np.concatenate([rng.permutation(graph.layer_nodes(layer)) for layer in range(graph.n_layers)])
+    place = np.empty(graph.n_nodes, dtype=np.int64)
+    place[order] = np.arange(graph.n_nodes)
+    shuffled = with_order(split.train, order, place)
+    positives, others = split.inter.positives, some_pairs(graph, 2000)
+    others = others[graph.node_layer[others[:, 0]] != graph.node_layer[others[:, 1]]]
+    aucs = []
+    for train, move in ((split.train, np.arange(graph.n_nodes)), (shuffled, place)):
+        model = make_model(name, seed=1).fit(train)
+        aucs.append(auc(model.score(move[positives]), model.score(move[others])))
+    assert aucs[0] == pytest.approx(aucs[1], abs=1e-9 if name not in SMALL else 0.15)
 
 
 @every_model

@@ -6,7 +6,7 @@ import networkx as nx
 import pytest
 from hypothesis import given, settings
 
-from mpxgat.builder import link_by_id
+from mpxgat.builder import links_of_shared_ids
 from mpxgat.errors import InputError, OutputError
 from mpxgat.io.networkx_graphs import anchors_of, from_networkx, to_networkx, to_networkx_layers
 from tests.examples import graph_of, random_graph
@@ -163,4 +163,16 @@ def test_round_trip_through_layers(graph):
     layers = to_networkx_layers(graph)
     again = from_networkx(layers, anchors=anchors_of(graph))
     assert again == replace(graph, inter_weight=None)  # anchors have no weights
-    assert from_networkx(layers).inter.tolist() == link_by_id(graph.without(inter=graph.inter)).inter.tolist()
+    if links_of_shared_ids(graph).tolist() == graph.inter.tolist():
+        assert from_networkx(layers) == replace(graph, inter_weight=None)
+    else:
+        with pytest.raises(InputError, match="expected anchors"):
+            from_networkx(layers)
+
+
+def test_layers_of_a_training_graph_do_not_bring_hidden_links_back():
+    whole = graph_of("x.a x.b", "y.a y.b", "x.a y.a", "x.b y.b")
+    assert from_networkx(to_networkx_layers(whole)) == whole
+    for hidden in (whole.inter[:1], whole.inter):
+        with pytest.raises(InputError, match="layer 'x' comes from a multiplex"):
+            from_networkx(to_networkx_layers(whole.without(inter=hidden)))

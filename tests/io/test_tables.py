@@ -127,6 +127,7 @@ def test_taken_column_names_are_refused(tmp_path: Path) -> None:
         ("source,target,layer\na,b,x\na,b\n", 3, "2 columns, expected 3 as in the first row"),
         ("source,target,layer\na,,x\n", 2, "an empty node id"),
         ("source,source,layer\na,b,x\n", 1, "two columns are called 'source'"),
+        ("source,source_layer,target,to_layer\na,x,b,y\n", 1, "no column 'target_layer'"),
         ("source,target,layer,target_layer\na,b,x,y\n", 1, "expected 'source_layer' and 'target_layer'"),
         ('source,target,layer,weight\n"a\nb",c,x,1\nd,e,x,?\n', 4, "'weight' is '?'"),
         (

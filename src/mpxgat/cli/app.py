@@ -6,15 +6,18 @@ A verb imports what is heavy (graphs, formats, models) inside its function, so t
 from __future__ import annotations
 
 import io
+import os
 import sys
 from typing import Annotated
 
 import typer
 
 from mpxgat import __version__
-from mpxgat.cli import convert, datasets, demo, evaluate, info, split
-from mpxgat.cli.output import print_error
-from mpxgat.errors import MpxgatError
+from mpxgat.cli import convert, datasets, demo, embed, evaluate, info, predict, record, results, split, train
+from mpxgat.cli.output import print_error, print_note
+from mpxgat.errors import MpxgatError, printable
+
+_STOPPED = 130  # what typer makes of Ctrl-C
 
 app = typer.Typer(
     name="mpxgat",
@@ -28,7 +31,12 @@ app = typer.Typer(
 app.command("info")(info.info)
 app.command("convert")(convert.convert)
 app.command("split")(split.split)
+app.command("train")(train.train)
+app.command("embed")(embed.embed)
+app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
+app.command("record")(record.record)
+app.command("results")(results.results)
 app.command("datasets")(datasets.datasets)
 app.command("demo")(demo.demo)
 
@@ -50,6 +58,9 @@ def _options(
 
 def main() -> None:
     """Run the command line. Exit code 0, or 2 for what a user can mend (one line on standard error), 130 if stopped."""
+    # Torch's threads wait for each other after every operation. Spinning while they wait makes training a hundred
+    # times slower as soon as another program wants a core; this must be said before torch is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is no reason to fail
     try:
@@ -57,6 +68,13 @@ def main() -> None:
     except MpxgatError as problem:
         print_error(problem)
         sys.exit(2)
+    except MemoryError as problem:
+        print_error(MpxgatError(f"not enough memory ({printable(problem)})"))
+        sys.exit(2)
+    except SystemExit as end:
+        if end.code == _STOPPED:
+            print_note("stopped")
+        raise
 
 
 if __name__ == "__main__":

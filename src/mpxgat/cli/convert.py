@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mpxgat.cli.data import load_data
+from mpxgat.cli.data import is_path, load_data
 from mpxgat.cli.output import print_note, progress
 from mpxgat.errors import OutputError, SettingError, printable, quoted
 
 if TYPE_CHECKING:
     from mpxgat.graph import MultiplexGraph
+    from mpxgat.io import Format
 
 
 def convert(
@@ -39,9 +43,13 @@ def convert(
     from mpxgat.io import choose_format, write
 
     target = choose_format(output, to_format)
-    _refuse_to_overwrite(output, [*inputs, *([str(anchors)] if anchors else [])])
+    sources = [Path(text) for text in inputs] + ([anchors] if anchors else [])
+    single = len(inputs) == 1 and anchors is None and layer_names is None
+    if single and is_path(inputs[0]):
+        sources += _read_beside(choose_format(sources[0], from_format), sources[0])
+    _refuse_to_overwrite([output, *(places[0] for places in target.beside(output))], sources)
     with progress("converting"):
-        if len(inputs) == 1 and anchors is None and layer_names is None:
+        if single:
             graph, _ = load_data(inputs[0], from_format)
         else:
             graph = _join(inputs, anchors, from_format, layer_names)
@@ -61,14 +69,29 @@ def _join(inputs: list[str], anchors: Path | None, format: str | None, layer_nam
     return read_layers(inputs, names=None if layer_names is None else layer_names.split(","), anchors=anchors)
 
 
-def _refuse_to_overwrite(output: Path, inputs: list[str]) -> None:
-    for text in inputs:
-        try:
-            same = output.samefile(text)
-        except (OSError, ValueError):  # one of them is not there, so they are not the same
-            same = False
-        if same:
-            raise OutputError(f"{quoted(output, 300)} is read from, expected another file to write to")
+def _read_beside(form: Format, path: Path) -> Iterator[Path]:
+    """Places of the files that are read with ``path``, and those where a new file would be read in their stead."""
+    for places in form.beside(path):
+        for place in places:
+            yield place
+            if os.path.exists(place):  # unlike the method, False for a name too long
+                break
+
+
+def _refuse_to_overwrite(outputs: Sequence[Path], sources: Sequence[Path]) -> None:
+    """OutputError if a file that may be written is, or would become, part of what is read."""
+    for output, source in product(outputs, sources):
+        if _same(output, source):
+            raise OutputError(
+                f"{quoted(output, 300)} is, or would be taken for, part of what is read, expected other files"
+            )
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.resolve() == other.resolve() or one.samefile(other)
+    except (OSError, ValueError):  # one of them is not there, or the system forbids the name
+        return False
 
 
 def _parts(graph: MultiplexGraph) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,8 @@ import typer
 
 from mpxgat.cli.data import FormatOption, JsonOption, load_data
 from mpxgat.cli.output import print_json, print_note, print_table, progress
-from mpxgat.errors import SettingError
+from mpxgat.cli.settings import ConfigOption, EpochsOption, PublishedOption, SetOption, parse_settings
+from mpxgat.errors import SettingError, quoted
 
 if TYPE_CHECKING:
     from mpxgat.repetitions import Repetitions
@@ -29,9 +31,17 @@ def evaluate(
         str, typer.Argument(metavar="DATA", help="A data set's name, a file, or a split (.split) saved before.")
     ],
     model: Annotated[str, typer.Option(help="The model's name.")] = "rules",
-    protocol: Annotated[str, typer.Option(help="marked (the paper's) or units (whole units held out).")] = "marked",
+    protocol: Annotated[
+        str | None, typer.Option(help="marked (the paper's; taken if none is named) or units (whole units held out).")
+    ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Number of repetitions.")] = 1,
-    first_seed: Annotated[int, typer.Option(min=0, help="Seed of the first one; tune on 100 and above.")] = 0,
+    first_seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of the first one, 0 if none is named; tune on 100 and above.")
+    ] = None,
+    set: SetOption = None,
+    config: ConfigOption = None,
+    published: PublishedOption = None,
+    epochs: EpochsOption = None,
     format: FormatOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -39,14 +49,17 @@ def evaluate(
     from mpxgat.models import make_model
     from mpxgat.process import peak_rss_mb
 
-    make_model(model)  # a wrong name is told before anything is read
+    settings = parse_settings(set or [], config, published, epochs)
+    make_model(model, **settings)  # a wrong name or setting is told before anything is read
     with progress(f"reading {data}", quiet=json):
-        label, protocol, splits = _splits(data, format, protocol, range(first_seed, first_seed + seeds))
+        label, splits = _splits(data, format, protocol, first_seed, seeds)
     # A table never shows a model without the rules of thumb; JSON holds what was asked for.
-    names = dict.fromkeys([model] if json else ["rules", model])
-    results = {name: _repeat(name, splits, quiet=json) for name in names}
+    wanted: dict[str, dict[str, Any]] = {} if json or model == "rules" else {"rules": {}}
+    wanted[model] = settings
+    results = {name: _repeat(name, given, splits, quiet=json) for name, given in wanted.items()}
+    protocol = splits[0].protocol
     if json:
-        head = {"dataset": label, "model": model, "protocol": protocol}
+        head = {"dataset": label, "model": model, "settings": settings, "protocol": protocol}
         print_json({**head, **results[model].to_record(), "peak_rss_mb": peak_rss_mb()})
         return
     print_results(f"{label}, protocol {protocol}", results)
@@ -69,32 +82,39 @@ def print_results(title: str, results: dict[str, Repetitions]) -> None:
     print_note(f"{len(first['seeds'])} seed(s): {seeds}. {counts}.")
 
 
-def _splits(data: str, format: str | None, protocol: str, seeds: range) -> tuple[str, str, list[Split]]:
-    """Label, protocol and the splits: the one in the file, or one for each seed."""
-    from mpxgat.splits import PROTOCOLS, load_split, make_split
+def _splits(
+    data: str, format: str | None, protocol: str | None, first_seed: int | None, seeds: int
+) -> tuple[str, list[Split]]:
+    """Label and splits: the one in the file, or one for each seed."""
+    from mpxgat.splits import check_protocol, load_split, make_split
 
     if data.endswith(SPLIT_SUFFIX):
-        if len(seeds) > 1:
+        if seeds > 1:
             raise SettingError(f"{data} is one split, expected --seeds 1 with it")
-        split = load_split(data)
-        return Path(data).name, split.protocol, [split]
-    if protocol not in PROTOCOLS:
-        raise SettingError(f"no protocol {protocol!r}; known are {', '.join(PROTOCOLS)}")
+        for option, value in (("--protocol", protocol), ("--first-seed", first_seed), ("--format", format)):
+            if value is not None:
+                raise SettingError(f"{option} {quoted(value)} beside a split, which is made already; expected none")
+        return Path(data).name, [load_split(data)]
+    wanted = "marked" if protocol is None else protocol
+    check_protocol(wanted)  # told before anything is read
     graph, label = load_data(data, format)
-    return label, protocol, [make_split(graph, protocol, seed) for seed in seeds]
+    first = first_seed or 0
+    return label, [make_split(graph, wanted, seed) for seed in range(first, first + seeds)]
 
 
-def _repeat(name: str, splits: list[Split], *, quiet: bool) -> Repetitions:
+def _repeat(name: str, settings: dict[str, Any], splits: list[Split], *, quiet: bool) -> Repetitions:
     from mpxgat.evaluation import pairs_to_score
     from mpxgat.models import make_model
     from mpxgat.repetitions import repeat
 
     total = sum(pairs_to_score(split) for split in splits)
     with progress(f"evaluating {name}", total, quiet=quiet) as advance:
-        return repeat(splits, lambda seed: make_model(name, seed=seed), advance)
+        return repeat(splits, lambda seed: make_model(name, seed=seed, **settings), advance)
 
 
 def _mean_and_spread(summary: dict[str, Any]) -> str:
+    if math.isnan(summary["mean"]):  # no pairs to tell apart
+        return "-"
     spread = f" ± {summary['std']:.3f}" if len(summary["values"]) > 1 else ""
     return f"{summary['mean']:.3f}{spread}"
 

@@ -1,20 +1,32 @@
-"""`mpxgat info`: what a multiplex looks like."""
+"""`mpxgat info`: what a multiplex looks like, or a run of `mpxgat train`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from mpxgat.cli.data import DataArgument, FormatOption, JsonOption, is_path, load_data
+import typer
+
+from mpxgat.cli.data import FormatOption, JsonOption, is_path, load_data
 from mpxgat.cli.output import Percent, print_fields, print_json, print_note, print_table, progress
+from mpxgat.cli.run_info import print_run, run_record
+from mpxgat.errors import SettingError, quoted
 
 if TYPE_CHECKING:
     from mpxgat.stats import GraphStats
 
 _SHOWN_PAIRS = 20
 
+InfoArgument = Annotated[
+    str,
+    typer.Argument(metavar="DATA", help="A data set's name (see `mpxgat datasets`), a file, or the folder of a run."),
+]
 
-def info(data: DataArgument, format: FormatOption = None, json: JsonOption = False) -> None:
-    """Sizes, degrees and overlap of a multiplex; for a data set also its licence and how to cite it."""
+
+def info(data: InfoArgument, format: FormatOption = None, json: JsonOption = False) -> None:
+    """Sizes, degrees and overlap of a multiplex, with a data set's licence and citation; or how a run went."""
+    if _is_folder(data) and _show_run(Path(data), format, json=json):
+        return
     with progress(f"reading {data}", quiet=json):
         graph, label = load_data(data, format)
         stats = graph.stats()
@@ -26,6 +38,29 @@ def info(data: DataArgument, format: FormatOption = None, json: JsonOption = Fal
     _print_sizes(stats)
     _print_layers(stats)
     _print_overlap(stats)
+
+
+def _is_folder(text: str) -> bool:
+    try:
+        return Path(text).is_dir()
+    except (OSError, ValueError):  # a name too long for the system, or one it forbids
+        return False
+
+
+def _show_run(path: Path, format: str | None, *, json: bool) -> bool:
+    """Tell about the run in a folder; whether there is one."""
+    from mpxgat.runs import RunFolder
+
+    folder = RunFolder(path)
+    if not folder.holds_run():
+        return False
+    if format is not None:
+        raise SettingError(f"a format was given ({quoted(format)}), but {quoted(path)} is a run, expected a file")
+    if json:
+        print_json(run_record(folder))
+    else:
+        print_run(folder)
+    return True
 
 
 def _about(label: str) -> dict[str, Any]:

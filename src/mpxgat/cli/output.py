@@ -54,7 +54,7 @@ def print_fields(fields: Mapping[str, object]) -> None:
     grid.add_column(overflow="fold")
     for name, value in fields.items():
         grid.add_row(cell(name), cell(value))
-    _console(sys.stdout).print(grid)
+    console_for(sys.stdout).print(grid)
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str | None = None) -> None:
@@ -74,7 +74,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], title:
         table.add_column(cell(name), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(cell(value) for value in row))
-    console = _console(sys.stdout)
+    console = console_for(sys.stdout)
     console.print()
     console.print(table)
 
@@ -109,12 +109,13 @@ def progress(description: str, total: int | None = None, *, quiet: bool = False)
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=_console(sys.stderr), transient=True) as bar:
+    with Progress(*columns, console=console_for(sys.stderr), transient=True) as bar:
         task = bar.add_task(printable(description), total=total)
         yield lambda steps: bar.advance(task, steps)
 
 
-def _console(stream: TextIO) -> Console:
+def console_for(stream: TextIO) -> Console:
+    """A console that writes to ``stream``, as wide as the terminal or as a file that is to be read."""
     from rich.console import Console
 
     bounded = stream.isatty() or "COLUMNS" in os.environ

@@ -20,8 +20,9 @@ def split(
     json: JsonOption = False,
 ) -> None:
     """Hide test links and save the training graph with the pairs to be predicted; `mpxgat evaluate` takes it."""
-    from mpxgat.splits import make_split, save_split
+    from mpxgat.splits import check_protocol, make_split, save_split
 
+    check_protocol(protocol)  # told before anything is read
     with progress(f"splitting {data}", quiet=json):
         graph, label = load_data(data, format)
         made = make_split(graph, protocol, seed)

@@ -2,7 +2,7 @@
 
 from mpxgat.io import comunelab, csv_tables, mpx, multiplexsage, parquet_tables
 from mpxgat.io.assemble import read_layers
-from mpxgat.io.networkx_graphs import from_networkx, to_networkx, to_networkx_layers
+from mpxgat.io.networkx_graphs import anchors_of, from_networkx, to_networkx, to_networkx_layers
 from mpxgat.io.pyg import from_pyg, to_pyg
 from mpxgat.io.registry import Format, choose_format, formats, read, register, write
 
@@ -18,6 +18,7 @@ for _format in (
 
 __all__ = [
     "Format",
+    "anchors_of",
     "choose_format",
     "formats",
     "from_networkx",

@@ -26,7 +26,7 @@ def write_arrays(path: Path, kind: str, header: Mapping[str, Any], arrays: Mappi
     text = json.dumps({"kind": kind, **header}).encode()
     # safetensors' own metadata keeps no order of keys, so the header goes in as an array of bytes.
     content = {_HEADER: np.frombuffer(text, dtype=np.uint8)} | dict(arrays)
-    write_files({path: save({name: np.ascontiguousarray(array) for name, array in content.items()})})
+    write_files({path: save({name: np.asarray(array, order="C") for name, array in content.items()})})
 
 
 def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

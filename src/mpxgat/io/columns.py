@@ -87,7 +87,8 @@ def split_columns(
     try:
         table = arrow_csv.read_csv(
             pa.BufferReader(content),
-            arrow_csv.ReadOptions(column_names=names, block_size=_BLOCK_BYTES),
+            # A single block needs no threads; ones just started when a short process ends can abort it.
+            arrow_csv.ReadOptions(column_names=names, block_size=_BLOCK_BYTES, use_threads=len(content) > _BLOCK_BYTES),
             arrow_csv.ParseOptions(
                 delimiter=delimiter,
                 quote_char='"' if quoting else False,

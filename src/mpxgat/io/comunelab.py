@@ -29,7 +29,7 @@ from mpxgat.builder import EdgeTable, RowError, build, link_by_id
 from mpxgat.errors import InputError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.columns import Columns, single_blanks, split_columns
-from mpxgat.io.comunelab_writer import LABEL, LABEL_HEADER, companion_names, write_extended, write_shortest
+from mpxgat.io.comunelab_writer import LABEL, LABEL_HEADER, companions, write_extended, write_shortest
 from mpxgat.io.files import read_text
 from mpxgat.io.layer_names import names_in_order, number_layers
 from mpxgat.io.registry import Format
@@ -61,7 +61,7 @@ def _read(path: Path, widths: tuple[int, ...], expected: str) -> MultiplexGraph:
         raise columns.error(problem.message, problem.row) from None
     if not (extended and graph.n_inter):
         graph = link_by_id(graph)
-    nodes_path = _existing_companion(path, "nodes")
+    nodes_path = _existing(companions(path)[1])
     return graph if nodes_path is None else _with_attributes(graph, nodes_path, columns, extended)
 
 
@@ -71,7 +71,7 @@ def _edge_table(columns: Columns, extended: bool) -> tuple[list[str], EdgeTable]
         source, target, source_layers, target_layers = fields[0], fields[2], fields[1], fields[3]
     else:
         source, target, source_layers, target_layers = fields[1], fields[2], fields[0], fields[0]
-    layers_path = _existing_companion(columns.path, "layers")
+    layers_path = _existing(companions(columns.path)[0])
     if layers_path is None:
         names = keys = names_in_order([source_layers, target_layers] if extended else [source_layers])
     else:
@@ -105,9 +105,8 @@ class _Companion:
         return self.source.error(message, row + 1)
 
 
-def _existing_companion(path: Path, kind: str) -> Path | None:
-    candidates = [path.with_name(name) for name in companion_names(path, kind)]
-    return next((candidate for candidate in candidates if os.path.exists(candidate)), None)
+def _existing(places: list[Path]) -> Path | None:
+    return next((place for place in places if os.path.exists(place)), None)
 
 
 def _read_companion(path: Path, header: str) -> _Companion:
@@ -185,6 +184,7 @@ FORMAT = Format(
     read=read_edges,
     write=write_shortest,
     leaves_out=frozenset({"features"}),
+    beside=companions,
 )
 
 EXTENDED_FORMAT = Format(
@@ -194,4 +194,5 @@ EXTENDED_FORMAT = Format(
     read=read_extended,
     write=write_extended,
     leaves_out=frozenset({"features"}),
+    beside=companions,
 )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mpxgat.builder import link_by_id
+from mpxgat.builder import links_of_shared_ids
 from mpxgat.encoding import encode
 from mpxgat.errors import OutputError, printable, quoted
 from mpxgat.graph import MultiplexGraph
@@ -21,23 +20,24 @@ _INSTEAD = "write it as .parquet instead"
 _BOM = "\ufeff"
 
 
-def companion_names(path: Path, kind: str) -> list[str]:
-    """Names of the file of ``kind`` ("layers" or "nodes") beside an edges file, the preferred one first."""
+def companions(path: Path) -> tuple[list[Path], list[Path]]:
+    """Where the file of layers and the file of nodes beside an edges file may be, the preferred places first."""
     name = path.name[:-3] if path.name.lower().endswith(".gz") else path.name
     stem = Path(name).stem
-    return [f"{base}_{kind}.txt" for base in dict.fromkeys((stem.removesuffix("_multiplex"), stem)) if base]
+    bases = [base for base in dict.fromkeys((stem.removesuffix("_multiplex"), stem)) if base]
+    layers, nodes = ([path.with_name(f"{base}_{kind}.txt") for base in bases] for kind in ("layers", "nodes"))
+    return layers, nodes
 
 
 def write_shortest(graph: MultiplexGraph, path: Path) -> list[Path]:
     """Write the plain form if it holds the inter links, otherwise the extended one."""
-    by_id = _linked_by_id(graph)
-    plain = graph.inter_weight is None and np.array_equal(by_id.inter, graph.inter)
-    return _write(graph, path, _plain_lines(graph) if plain else _extended_lines(graph, path, by_id))
+    plain = graph.inter_weight is None and np.array_equal(links_of_shared_ids(graph), graph.inter)
+    return _write(graph, path, _plain_lines(graph) if plain else _extended_lines(graph, path))
 
 
 def write_extended(graph: MultiplexGraph, path: Path) -> list[Path]:
     """Write the extended form."""
-    return _write(graph, path, _extended_lines(graph, path, _linked_by_id(graph)))
+    return _write(graph, path, _extended_lines(graph, path))
 
 
 def _write(graph: MultiplexGraph, path: Path, lines: pa.LargeStringArray) -> list[Path]:
@@ -47,7 +47,7 @@ def _write(graph: MultiplexGraph, path: Path, lines: pa.LargeStringArray) -> lis
     text = "\n".join(lines.to_pylist()) + "\n"
     if text.startswith(_BOM):  # a reader takes a first one for a byte-order mark, so give it one to take
         text = _BOM + text
-    layers_path, nodes_path = (path.with_name(companion_names(path, kind)[0]) for kind in ("layers", "nodes"))
+    layers_path, nodes_path = (places[0] for places in companions(path))
     numbers = [str(number) for number in range(1, graph.n_layers + 1)]
     files = {
         path: text.encode(),
@@ -57,10 +57,6 @@ def _write(graph: MultiplexGraph, path: Path, lines: pa.LargeStringArray) -> lis
     if graph.attributes or os.path.exists(nodes_path):
         files[nodes_path] = _nodes_table(graph, path)
     return write_files(files)
-
-
-def _linked_by_id(graph: MultiplexGraph) -> MultiplexGraph:
-    return link_by_id(replace(graph, inter=graph.inter[:0], inter_weight=None))
 
 
 # ---- the edges -----------------------------------------------------------------------------------------
@@ -73,9 +69,9 @@ def _plain_lines(graph: MultiplexGraph) -> pa.LargeStringArray:
     return pc.binary_join_element_wise(layer.take(first), node.take(first), node.take(second), weight, _blank())
 
 
-def _extended_lines(graph: MultiplexGraph, path: Path, by_id: MultiplexGraph) -> pa.LargeStringArray:
-    if by_id.n_inter and not graph.n_inter:
-        shared = graph.nodes[int(by_id.inter[0, 0])].id
+def _extended_lines(graph: MultiplexGraph, path: Path) -> pa.LargeStringArray:
+    if not graph.n_inter and len(implied := links_of_shared_ids(graph)):
+        shared = graph.nodes[int(implied[0, 0])].id
         raise OutputError(
             f"{printable(path, 300)}: this format would link the nodes {quoted(shared)} of different layers, "
             f"which the graph does not; {_INSTEAD}"

@@ -58,17 +58,18 @@ class CsvTable:
 def read_csv(path: Path) -> MultiplexGraph:
     """Read the edges at ``path`` and the nodes beside it, if they are there."""
     nodes = next((place for place in nodes_path(path, _SUFFIX) if os.path.exists(place)), None)
-    return graph_from_tables(_read_table(path), None if nodes is None else _read_table(nodes))
+    return graph_from_tables(read_csv_table(path), None if nodes is None else read_csv_table(nodes))
 
 
 def write_csv(graph: MultiplexGraph, path: Path) -> list[Path]:
     """Write edges and nodes; OutputError if a text holds a NUL character, which no CSV reader takes."""
     nodes = nodes_path(path, _SUFFIX)[0]
     tables = {path: edges_of(graph), nodes: nodes_of(graph, path)}
-    return write_files({place: _to_bytes(table, place) for place, table in tables.items()})
+    return write_files({place: csv_bytes(table, place) for place, table in tables.items()})
 
 
-def _read_table(path: Path) -> CsvTable:
+def read_csv_table(path: Path) -> CsvTable:
+    """One table, whatever its columns are."""
     content = read_utf8(path)
     if b'"' not in content and b"\r" in content:
         content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -82,7 +83,8 @@ def _read_table(path: Path) -> CsvTable:
     return CsvTable(names, columns)
 
 
-def _to_bytes(table: pa.Table, path: Path) -> bytes:
+def csv_bytes(table: pa.Table, path: Path) -> bytes:
+    """A table of texts and numbers as CSV; an OutputError names ``path``."""
     for name in table.column_names:
         column = table.column(name).cast(pa.large_string())
         if "\0" in name or pc.any(pc.match_substring(column, "\0")).as_py():
@@ -110,4 +112,5 @@ FORMAT = Format(
     description="two CSV tables: edges (source, source_layer, target, target_layer, weight) and, beside, nodes",
     read=read_csv,
     write=write_csv,
+    beside=lambda path: [nodes_path(path, _SUFFIX)],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import stat
 import tempfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -12,18 +13,21 @@ from pathlib import Path
 from mpxgat.errors import InputError, OutputError, printable
 
 _BOM = b"\xef\xbb\xbf"
-_WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
+_WIDE_BOMS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 Content = bytes | Callable[[Path], None]
 """What to write: the bytes, or a function that writes to the (temporary) path it is given."""
 
 
 def check_readable(path: Path) -> None:
-    """InputError unless ``path`` is a file with something in it."""
+    """InputError unless ``path`` is a file with something in it, or a pipe."""
     try:
-        if path.is_dir():
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
             raise InputError("this is a directory, expected a file", path)
-        if path.stat().st_size == 0:
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)):
+            raise InputError("this is a device, expected a file", path)
+        if stat.S_ISREG(status.st_mode) and status.st_size == 0:  # a pipe's size is 0 whatever comes out of it
             raise InputError("the file is empty", path)
     except (OSError, ValueError) as problem:  # ValueError: a NUL character in the path
         raise InputError(_reason(problem), path) from None
@@ -48,8 +52,9 @@ def read_bytes(path: Path) -> bytes:
 def read_utf8(path: Path) -> bytes:
     """The content of a text file as valid UTF-8 bytes without byte-order mark; line ends as they are."""
     content = read_bytes(path)
-    if content.startswith(_WIDE_BOMS):
-        raise InputError("the text is UTF-16, expected UTF-8", path, 1)
+    for mark, encoding in _WIDE_BOMS.items():
+        if content.startswith(mark):
+            raise InputError(f"the text is {encoding}, expected UTF-8", path, 1)
     content = content.removeprefix(_BOM)
     try:
         if not content.isascii():
@@ -89,9 +94,9 @@ def write_files(files: Mapping[Path, Content]) -> list[Path]:
             with open(name, "rb+") as stream:
                 os.fsync(stream.fileno())
             os.chmod(name, 0o666 & ~_umask())
+        for path in files:  # all are looked at before the first is renamed
+            _refuse_to_replace(path)
         for path, name_ in temporary.items():
-            if path.is_dir():
-                raise IsADirectoryError(None, "a directory of this name is in the way")
             os.replace(name_, path)
     except (OSError, ValueError) as problem:
         raise OutputError(f"{printable(path, 300)}: cannot write: {_reason(problem)}") from None
@@ -99,6 +104,14 @@ def write_files(files: Mapping[Path, Content]) -> list[Path]:
         for leftover in temporary.values():
             leftover.unlink(missing_ok=True)
     return list(files)
+
+
+def _refuse_to_replace(path: Path) -> None:
+    """OSError unless the place is free or taken by a plain file; renaming over /dev/null would do away with it."""
+    if path.is_dir():
+        raise IsADirectoryError(None, "a directory of this name is in the way")
+    if path.exists() and not path.is_file():
+        raise FileExistsError(None, "a device or pipe of this name is in the way")
 
 
 def _umask() -> int:

@@ -7,14 +7,13 @@ without links, and all nodes of a graph with features or attributes, stand under
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mpxgat.builder import link_by_id
+from mpxgat.builder import links_of_shared_ids
 from mpxgat.errors import OutputError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.files import write_files
@@ -26,8 +25,7 @@ _UNWRITABLE_START = r"^(#|--)"
 def write(graph: MultiplexGraph, path: Path) -> list[Path]:
     """Write a graph; OutputError where an id, name or text has characters that the format cannot hold."""
     _check_texts(graph)
-    implied = link_by_id(replace(graph, inter=np.empty((0, 2), dtype=np.int32), inter_weight=None))
-    is_multiplex = graph.inter_weight is None and np.array_equal(implied.inter, graph.inter)
+    is_multiplex = graph.inter_weight is None and np.array_equal(links_of_shared_ids(graph), graph.inter)
     sections = [
         ("VERSION", ["3.0"]),
         ("TYPE", ["multiplex" if is_multiplex else "multilayer"]),

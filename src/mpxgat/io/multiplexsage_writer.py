@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpxgat.errors import GraphError
-from mpxgat.graph import Features, MultiplexGraph, describe, pair_keys
+from mpxgat.graph import Features, MultiplexGraph
 from mpxgat.io.files import write_files
 
 Entry = dict[str, Any]
@@ -33,13 +32,13 @@ def write_with_held_out(
 
     The ends of those links are ``marked``. A pair that is no link of ``graph`` is a GraphError.
     """
-    removed = [
-        _rows_of(graph, links, np.asarray(pairs, dtype=np.int64).reshape(-1, 2))
-        for links, pairs in ((graph.intra, held_out_intra), (graph.inter, held_out_inter))
-    ]
     marked = np.zeros(graph.n_nodes, dtype=bool)
-    marked[graph.intra[removed[0]].ravel()] = True
-    marked[graph.inter[removed[1]].ravel()] = True
+    removed = []
+    for kind, known, pairs in (("intra", graph.intra, held_out_intra), ("inter", graph.inter, held_out_inter)):
+        rows = np.zeros(len(known), dtype=bool)
+        rows[graph.link_rows(kind, pairs)] = True
+        marked[known[rows]] = True
+        removed.append(rows)
     head = {"num_layers": graph.n_layers, "layers": graph.layers, "attributes": list(graph.attributes)} | {
         name: part.names for _, name in _FEATURES if (part := getattr(graph, name))
     }
@@ -53,18 +52,6 @@ def write_with_held_out(
 
 
 # ---- writing -------------------------------------------------------------------------------------------
-
-
-def _rows_of(graph: MultiplexGraph, links: NDArray[np.int32], pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-    if len(pairs) and (pairs.min() < 0 or pairs.max() >= graph.n_nodes):
-        raise GraphError(f"a held-out pair names a node outside 0…{graph.n_nodes - 1}")
-    known, wanted = pair_keys(links, graph.n_nodes), pair_keys(pairs, graph.n_nodes)
-    missing = np.flatnonzero(~np.isin(wanted, known))
-    if len(missing):
-        first, second = (describe(graph.nodes[int(node)]) for node in pairs[missing[0]])
-        raise GraphError(f"{first} and {second} are held out but no link of that kind joins them")
-    found: NDArray[np.bool_] = np.isin(known, wanted)
-    return found
 
 
 def _node_entries(graph: MultiplexGraph, marked: NDArray[np.bool_]) -> list[Entry]:

@@ -17,7 +17,7 @@ import networkx as nx
 import numpy as np
 import pyarrow as pa
 
-from mpxgat.builder import EdgeTable, NodeTable, RowError, build, link_by_id
+from mpxgat.builder import EdgeTable, NodeTable, RowError, build, link_by_id, links_of_shared_ids
 from mpxgat.errors import GraphError, InputError, OutputError, quoted
 from mpxgat.graph import Features, MultiplexGraph, Node, describe
 
@@ -61,8 +61,13 @@ def to_networkx(graph: MultiplexGraph) -> nx.Graph:
 
 
 def to_networkx_layers(graph: MultiplexGraph) -> dict[str, nx.Graph]:
-    """One graph for each layer, nodes known by their ids. It holds no inter links: see `anchors_of`."""
-    result: dict[str, nx.Graph] = {layer: nx.Graph() for layer in graph.layers}
+    """One graph for each layer, nodes known by their ids. It holds no inter links: see `anchors_of`.
+
+    Where the ids do not tell the inter links, the graphs' attribute ``inter`` says so, and `from_networkx` takes
+    them only with anchors: linking shared ids would bring back what a training graph hides.
+    """
+    told = {} if np.array_equal(links_of_shared_ids(graph), graph.inter) else {"inter": _EXPLICIT}
+    result: dict[str, nx.Graph] = {layer: nx.Graph(**told) for layer in graph.layers}
     for node, data in _nodes_with_data(graph, set()):
         result[node.layer].add_node(node.id, **data)
     nodes = list(graph.nodes)
@@ -214,6 +219,11 @@ def _from_mapping(graphs: Mapping[Any, nx.Graph], anchors: Iterable[Anchor] | No
         layer = str(key)
         if not isinstance(graph, nx.Graph):
             raise InputError(f"layer {quoted(layer)} is a {type(graph).__name__}, expected a networkx graph")
+        if anchors is None and graph.graph.get("inter") == _EXPLICIT:
+            raise InputError(
+                f"layer {quoted(layer)} comes from a multiplex whose inter links are not those of shared ids, "
+                "expected anchors (mpxgat.io.anchors_of gives them)"
+            )
         if layer in tables.layers:
             raise InputError(f"two layers are called {quoted(layer)}, expected different names")
         tables.layers[layer] = len(tables.layers)

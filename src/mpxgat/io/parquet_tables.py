@@ -24,6 +24,8 @@ from mpxgat.io.tables import edges_of, graph_from_tables, nodes_of, nodes_path
 
 _SUFFIX = ".parquet"
 _MAGIC = b"PAR1"
+# A small file needs no threads; ones just started when a short process ends can abort it.
+_BYTES_WORTH_THREADS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -81,16 +83,17 @@ class ParquetTable:
 def read_parquet(path: Path) -> MultiplexGraph:
     """Read the edges at ``path`` and the nodes beside it, if they are there."""
     nodes = next((place for place in nodes_path(path, _SUFFIX) if os.path.exists(place)), None)
-    return graph_from_tables(_read_table(path), None if nodes is None else _read_table(nodes))
+    return graph_from_tables(read_parquet_table(path), None if nodes is None else read_parquet_table(nodes))
 
 
 def write_parquet(graph: MultiplexGraph, path: Path) -> list[Path]:
     """Write edges and nodes."""
     nodes = nodes_path(path, _SUFFIX)[0]
-    return write_files({path: _to_bytes(edges_of(graph)), nodes: _to_bytes(nodes_of(graph, path))})
+    return write_files({path: parquet_bytes(edges_of(graph)), nodes: parquet_bytes(nodes_of(graph, path))})
 
 
-def _read_table(path: Path) -> ParquetTable:
+def read_parquet_table(path: Path) -> ParquetTable:
+    """One table, whatever its columns are."""
     content = read_bytes(path)
     if not content.startswith(_MAGIC):
         raise InputError("this is no Parquet file, expected it to begin with 'PAR1'", path)
@@ -98,7 +101,7 @@ def _read_table(path: Path) -> ParquetTable:
         raise InputError("the Parquet file is cut off, expected it to end with 'PAR1'", path)
     try:
         source = parquet.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
-        table = source.read()
+        table = source.read(use_threads=len(content) > _BYTES_WORTH_THREADS)
         table.validate(full=True)  # also that texts are UTF-8
         names = table.column_names
     except (pa.ArrowException, OSError, ValueError) as problem:  # ValueError: names that are not UTF-8
@@ -110,9 +113,10 @@ def _read_table(path: Path) -> ParquetTable:
     return ParquetTable(path, table)
 
 
-def _to_bytes(table: pa.Table) -> bytes:
+def parquet_bytes(table: pa.Table, *, arrow_schema: bool = False) -> bytes:
+    """A table as Parquet; ``arrow_schema`` keeps types that Parquet alone does not know, such as fixed-size lists."""
     sink = io.BytesIO()
-    parquet.write_table(table, sink, compression="zstd", write_page_checksum=True, store_schema=False)
+    parquet.write_table(table, sink, compression="zstd", write_page_checksum=True, store_schema=arrow_schema)
     return sink.getvalue()
 
 
@@ -129,4 +133,5 @@ FORMAT = Format(
     description="two Parquet tables: edges (source, source_layer, target, target_layer, weight) and, beside, nodes",
     read=read_parquet,
     write=write_parquet,
+    beside=lambda path: [nodes_path(path, _SUFFIX)],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -17,7 +17,8 @@ class Format:
     """A file format. ``read`` names file and line in its errors; ``write`` returns the files it wrote.
 
     A writer refuses (OutputError) links and ids the format cannot hold; of the rest, ``leaves_out`` says
-    which parts ("weights", "features", "attributes") it drops.
+    which parts ("weights", "features", "attributes") it drops. ``beside`` gives, for each kind of
+    file that belongs to a file of this format, the places it is looked for; it is written to the first.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Format:
     read: Callable[[Path], MultiplexGraph]
     write: Callable[[MultiplexGraph, Path], list[Path]]
     leaves_out: frozenset[str] = frozenset()
+    beside: Callable[[Path], Sequence[Sequence[Path]]] = lambda path: ()
 
 
 _formats: dict[str, Format] = {}

@@ -1,7 +1,7 @@
 """A multiplex as two tables, one of nodes and one of edges; CSV and Parquet files hold these.
 
-edges   source, source_layer, target, target_layer[, weight]; without target_layer (or with one column ``layer``
-        in place of both) every row stays in its layer. Other columns are passed over.
+edges   source, source_layer, target, target_layer[, weight]; with one column ``layer`` in place of both layers
+        every row stays in its layer. Other columns are passed over.
 nodes   id, layer[, unit][, h:NAME …][, v:NAME …][, further columns]: h: and v: are features for the horizontal
         and the vertical part, further columns are attributes. Without this table the nodes are the edges' ends.
 
@@ -96,8 +96,7 @@ def _layer_columns(edges: Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray | Non
         if "target_layer" in edges.names:
             raise edges.header_error("columns 'layer' and 'target_layer', expected 'source_layer' and 'target_layer'")
         return edges.text("layer"), None
-    source = _needed(edges, "source_layer")
-    return source, edges.text("target_layer") if "target_layer" in edges.names else None
+    return _needed(edges, "source_layer"), _needed(edges, "target_layer")
 
 
 def _needed(table: Table, name: str) -> pa.ChunkedArray:

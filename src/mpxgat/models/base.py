@@ -35,7 +35,7 @@ class Model(ABC):
     name: ClassVar[str]
     description: ClassVar[str]
 
-    def __init__(self, *, seed: int = 0, **settings: Any):
+    def __init__(self, /, *, seed: int = 0, **settings: Any):
         if settings:
             raise SettingError(f"the model {self.name!r} has no setting {quoted(next(iter(settings)))}")
         self.seed = seed
@@ -90,6 +90,10 @@ class Model(ABC):
         scores[same_layer] = self._score_intra(ends[same_layer])
         scores[~same_layer] = self._score_inter(ends[~same_layer])
         return scores
+
+    def training_summary(self) -> dict[str, Any]:
+        """How training went, as plain values for a record; empty where nothing is trained."""
+        return {}
 
     @abstractmethod
     def score_block(self, rows: Positions, cols: Positions) -> Scores:

@@ -8,9 +8,7 @@ ones inter links.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 from typing import Any, Self, cast
 
 import numpy as np
@@ -29,6 +27,7 @@ from mpxgat.training.checkpoint import Checkpoint
 from mpxgat.training.loop import EpochReport, Outcome
 from mpxgat.training.memory import check_fits
 from mpxgat.training.session import Session
+from mpxgat.training.workers import workers
 
 Attention = list[tuple[int, NDArray[np.float32]]]
 _SEPARATOR = "/"
@@ -47,7 +46,7 @@ class MPXGAT(EmbeddingModel):
     name = "mpxgat"
     description = "the paper's model: attention within layers, then across them"
 
-    def __init__(self, *, seed: int = 0, **settings: Any):
+    def __init__(self, /, *, seed: int = 0, **settings: Any):
         super().__init__(seed=seed)
         self._settings = MPXGATSettings.of(**settings)
         self._parts: list[Part] = []
@@ -76,6 +75,14 @@ class MPXGAT(EmbeddingModel):
     def history(self) -> dict[str, list[dict[str, float]]]:
         """For every part, a row for each validation: epoch, loss, validation AUC, mean β of each block."""
         return {part.label: trained.outcome.history for part, trained in zip(self._parts, self._trained, strict=True)}
+
+    def training_summary(self) -> dict[str, Any]:
+        """Epochs run, best epoch and its validation AUC for every part, and β."""
+        parts = {
+            part.label: {"epochs": t.outcome.epochs, "best_epoch": t.outcome.best_epoch, "best": t.outcome.best_value}
+            for part, t in zip(self._parts, self._trained, strict=True)
+        }
+        return {"parts": parts, "beta": self.beta}
 
     def attention(self, node: int) -> dict[str, Attention]:
         """Whom a node listens to, "horizontal" and "vertical": sender (itself too) and weights (blocks, heads)."""
@@ -158,7 +165,7 @@ def _learn_parts(parts: Sequence[Part], session: Session) -> list[Trained]:
             for part, checkpoint in zip(parts, checkpoints, strict=True)
         ]
     threads = max(1, torch.get_num_threads() // session.jobs)
-    with ProcessPoolExecutor(session.jobs, mp_context=get_context("spawn")) as pool:
+    with workers(session.jobs) as pool:
         futures = [
             pool.submit(_learn_in_process, part, checkpoint, threads)
             for part, checkpoint in zip(parts, checkpoints, strict=True)

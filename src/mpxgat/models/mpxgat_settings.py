@@ -40,7 +40,7 @@ class MPXGATSettings:
     vertical_weight_decay: float | None = None
     epochs: int = 1500
     check_every: int = 10
-    patience: int = 10
+    patience: int = 20
     validation: float = 0.1
     device: str = "cpu"
 
@@ -54,7 +54,7 @@ class MPXGATSettings:
         _ = self.horizontal_schedule, self.vertical_schedule
 
     @classmethod
-    def of(cls, **settings: Any) -> MPXGATSettings:
+    def of(cls, /, **settings: Any) -> MPXGATSettings:
         """Settings by name; SettingError for a name or a type that does not fit."""
         kinds = {field.name: str(field.type) for field in fields(cls)}
         for name, value in settings.items():

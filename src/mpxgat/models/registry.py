@@ -41,7 +41,7 @@ def model_class(name: str) -> type[Model]:
     return found
 
 
-def make_model(name: str, *, seed: int = 0, **settings: Any) -> Model:
+def make_model(name: str, /, *, seed: int = 0, **settings: Any) -> Model:
     """A new, unfitted model; SettingError for an unknown name or a setting that does not fit."""
     return model_class(name)(seed=seed, **settings)
 

@@ -20,7 +20,7 @@ from torch.autograd.function import once_differentiable
 
 from mpxgat.errors import SettingError
 from mpxgat.nn.neighbourhood import HeadEdges, Neighbourhood
-from mpxgat.nn.rows import dot_rows, sum_rows
+from mpxgat.nn.rows import dot_bags, sum_rows
 from mpxgat.nn.steady import SLOPE
 
 
@@ -159,9 +159,10 @@ def _weights(p: Tensor, keep: Tensor | None, scale: Tensor | None, edges: HeadEd
 def _kept_dots(grad: Tensor, t: Tensor, keep: Tensor | None, edges: HeadEdges) -> Tensor:
     """k_ij <grad_i, t_j>, (E*h,); where dropout set k to 0 the product is not computed."""
     if keep is None:
-        return dot_rows(grad, t, edges.receivers, edges.senders)
+        return dot_bags(grad, t, edges.senders, edges.offsets)
     kept = keep.nonzero().squeeze(1)
-    dots = dot_rows(grad, t, edges.receivers.index_select(0, kept), edges.senders.index_select(0, kept))
+    offsets = torch.searchsorted(kept, edges.offsets)
+    dots = dot_bags(grad, t, edges.senders.index_select(0, kept), offsets)
     return torch.zeros_like(keep).index_copy_(0, kept, dots).mul_(keep)
 
 

@@ -1,11 +1,12 @@
 """Horizontal messages m^H of all nodes, held as factors: the product is made only where it is added.
 
-A message is a scale for every node and head times a row: ``m = scale * rows``. Scales are small (n, heads), rows are the
-largest tensors of a vertical block (n, heads, out), so every factor that can go into the scale does.
+A message is a scale for every node and head times a row: ``m = scale * rows``. Scales (n, heads) are small, rows are
+the largest tensors of a vertical block (n, heads, out), so every factor that can go into the scale does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -13,8 +14,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from mpxgat.nn.rows import dot_aligned
 from mpxgat.nn.steady import add_row, column_sums, product
+
+_PIECE = 1024  # rows: a few megabytes
 
 
 class Messages(Protocol):
@@ -72,21 +74,33 @@ class LinearMessages:
 
 
 class _AddLinear(torch.autograd.Function):
-    """``out + scale * (x Z + b)`` in place."""
+    """``out + scale * (x Z + b)`` in place, a piece of rows at a time: the rows x Z + b never leave the cache."""
 
     @staticmethod
     def forward(ctx: Any, out: Tensor, scale: Tensor, x: Tensor, Z: Tensor, b: Tensor) -> Tensor:
         ctx.mark_dirty(out)
         ctx.save_for_backward(scale, x, Z, b)
-        return out.addcmul_(scale.unsqueeze(-1), product(x, Z).add_(b).view_as(out))
+        for part in _parts(len(out)):
+            rows = product(x[part], Z).add_(b)
+            out[part].addcmul_(scale[part].unsqueeze(-1), rows.view_as(out[part]))
+        return out
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         scale, x, Z, b = ctx.saved_tensors
-        grad = grad.contiguous()
-        rows = product(x, Z).add_(b).view_as(grad)
-        grad_scale = dot_aligned(grad.flatten(0, 1), rows.flatten(0, 1)).view_as(scale)
-        grad_rows = torch.mul(grad, scale.unsqueeze(-1), out=rows).flatten(1)
-        grad_x = product(grad_rows, Z.T) if ctx.needs_input_grad[2] else None
-        return grad, grad_scale, grad_x, product(x.T, grad_rows), column_sums(grad_rows)
+        grad_scale, grad_Z, grad_b = torch.empty_like(scale), torch.zeros_like(Z), torch.zeros_like(b)
+        grad_x = torch.empty_like(x) if ctx.needs_input_grad[2] else None
+        for part in _parts(len(grad)):
+            rows = product(x[part], Z).add_(b).view_as(grad[part])
+            torch.sum(rows.mul_(grad[part]), -1, out=grad_scale[part])
+            grad_rows = torch.mul(grad[part], scale[part].unsqueeze(-1), out=rows).flatten(1)
+            grad_Z += product(x[part].T, grad_rows)
+            grad_b += column_sums(grad_rows)
+            if grad_x is not None:
+                grad_x[part] = product(grad_rows, Z.T)
+        return grad, grad_scale, grad_x, grad_Z, grad_b
+
+
+def _parts(count: int) -> Iterator[slice]:
+    return (slice(start, start + _PIECE) for start in range(0, count, _PIECE))

@@ -33,10 +33,6 @@ class HeadEdges:
         """(E*h,) in the order of entries -> (E, h) in the order of the neighbourhood's edges."""
         return entries[self.position]
 
-    def per_entry(self, edges: Tensor) -> Tensor:
-        """(E, h) in the order of edges -> (E*h,) in the order of entries."""
-        return torch.empty_like(edges).flatten().index_copy(0, self.position.flatten(), edges.flatten())
-
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:

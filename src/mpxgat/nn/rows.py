@@ -7,8 +7,6 @@ the callers know their gradients.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
@@ -26,21 +24,31 @@ def sum_rows(rows: Tensor, index: Tensor, offsets: Tensor, weights: Tensor) -> T
     return F.embedding_bag(index, rows, offsets, mode="sum", per_sample_weights=weights, include_last_offset=True)
 
 
-def dot_aligned(left: Tensor, right: Tensor) -> Tensor:
-    """``out[k] = <left[k], right[k]>``: (m, d), (m, d) -> (m,)."""
-    out = left.new_empty(len(left))
-    for part in _pieces(len(left), left):
-        torch.sum(left[part] * right[part], -1, out=out[part])
-    return out
+def dot_bags(left: Tensor, right: Tensor, index: Tensor, offsets: Tensor) -> Tensor:
+    """``out[k] = <left[b], right[index[k]]>`` for k from offsets[b] to offsets[b+1].
+
+    left (b, d), right (s, d), index (m,), offsets (b+1,) -> (m,). This is the gradient of `sum_rows` for its weights:
+    asking autograd for it costs a sum that is thrown away, and is still faster than gathering rows, as nothing of size
+    (m, d) is made.
+    """
+    with torch.enable_grad():
+        weights = right.new_zeros(len(index), requires_grad=True)
+        sums = sum_rows(right.detach(), index, offsets, weights)
+        return torch.autograd.grad(sums, weights, left.detach())[0]
 
 
 def dot_rows(left: Tensor, right: Tensor, left_index: Tensor, right_index: Tensor) -> Tensor:
     """``out[k] = <left[left_index[k]], right[right_index[k]]>``: (·, d), (·, d), (m,), (m,) -> (m,)."""
+    left, right = left.detach(), right.detach()
+    step = _step(left)
+    ours, theirs = left.new_empty(2, min(step, len(left_index)), left.shape[1])  # used again: fresh memory is slow
     out = left.new_empty(len(left_index))
-    for part in _pieces(len(left_index), left):
-        picked = left.index_select(0, left_index[part])
-        picked.mul_(right.index_select(0, right_index[part]))
-        torch.sum(picked, -1, out=out[part])
+    for start in range(0, len(left_index), step):
+        part = slice(start, start + step)
+        count = len(left_index[part])
+        torch.index_select(left, 0, left_index[part], out=ours[:count])
+        torch.index_select(right, 0, right_index[part], out=theirs[:count])
+        torch.sum(ours[:count].mul_(theirs[:count]), -1, out=out[part])
     return out
 
 
@@ -52,7 +60,6 @@ def scatter_rows(rows: Tensor, sources: Tensor, targets: Tensor, weights: Tensor
     return sum_rows(rows, sources[order], offsets, weights[order])
 
 
-def _pieces(count: int, rows: Tensor) -> Iterator[slice]:
-    step = max((_PIECE_CPU if rows.device.type == "cpu" else _PIECE_GPU) // max(rows.shape[1], 1), 1)
-    for start in range(0, count, step):
-        yield slice(start, start + step)
+def _step(rows: Tensor) -> int:
+    """Rows in one piece."""
+    return max((_PIECE_CPU if rows.device.type == "cpu" else _PIECE_GPU) // max(rows.shape[1], 1), 1)

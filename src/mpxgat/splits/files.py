@@ -14,7 +14,7 @@ from mpxgat.errors import GraphError, InputError, printable
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.array_files import read_arrays, write_arrays
 from mpxgat.splits.negatives import InterNegatives, IntraNegatives
-from mpxgat.splits.split import InterTargets, IntraTargets, Split
+from mpxgat.splits.split import MAX_SEED, PROTOCOLS, InterTargets, IntraTargets, Split
 
 KIND = "mpxgat-split-1"
 _TRAIN = "train."
@@ -50,7 +50,7 @@ def load_split(path: str | PathLike[str]) -> Split:
         return _assemble(header, arrays, graph_from_arrays(train))
     except GraphError as problem:
         raise InputError(str(problem), path) from None
-    except (KeyError, TypeError, ValueError) as problem:
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
         raise InputError(f"a damaged split file ({printable(problem)})", path) from None
 
 
@@ -61,13 +61,19 @@ def _assemble(header: dict[str, Any], arrays: Arrays, train: MultiplexGraph) -> 
     _check(unit, marked.shape, np.iinfo(np.int32).max)
     for pairs, bound in ((links, len(marked)), (intra, train.n_nodes), (inter, train.n_nodes)):
         _check(pairs, (len(pairs), 2), bound)
+        if (pairs[:, 0] >= pairs[:, 1]).any():
+            raise GraphError("the ends of a link are out of order")
     if (np.diff(marked) <= 0).any():
         raise GraphError("the marked nodes are out of order")
+    protocol, share = str(header["protocol"]), float(header["intra_share"])
+    seed, intra_seed = int(header["seed"]), int(header["intra_seed"])
+    if protocol not in PROTOCOLS or not 0 <= share <= 1 or not all(0 <= s < MAX_SEED for s in (seed, intra_seed)):
+        raise GraphError("the protocol, seed or share of the split is not one that a split has")
     layer = train.node_layer[marked]
-    negatives = IntraNegatives(marked, layer, links, float(header["intra_share"]), int(header["intra_seed"]))
+    negatives = IntraNegatives(marked, layer, links, share, intra_seed)
     return Split(
-        protocol=str(header["protocol"]),
-        seed=int(header["seed"]),
+        protocol=protocol,
+        seed=seed,
         train=train,
         intra=IntraTargets(intra, negatives),
         inter=InterTargets(inter, InterNegatives(marked, layer, unit)),

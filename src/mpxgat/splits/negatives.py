@@ -32,7 +32,7 @@ class Negatives(Protocol):
     """Pairs of nodes that are no links."""
 
     def blocks(self, max_pairs: int = BLOCK_PAIRS) -> Iterator[PairBlock]:
-        """All pairs, each once, in blocks of at most about ``max_pairs`` cells."""
+        """All pairs, each once, in blocks of at most about ``max_pairs`` cells; those of one layer pair in a row."""
 
     def cells(self) -> int:
         """How many cells all blocks have together, about: what scoring them costs."""

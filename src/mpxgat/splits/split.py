@@ -83,9 +83,14 @@ PROTOCOLS: dict[str, Callable[[MultiplexGraph, int], Split]] = {
 
 def make_split(graph: MultiplexGraph, protocol: str, seed: int) -> Split:
     """A split by the protocol's name."""
+    check_protocol(protocol)
+    return PROTOCOLS[protocol](graph, seed)
+
+
+def check_protocol(protocol: str) -> None:
+    """SettingError unless there is a protocol of this name."""
     if protocol not in PROTOCOLS:
         raise SettingError(f"no protocol {quoted(protocol)}; known are {', '.join(PROTOCOLS)}")
-    return PROTOCOLS[protocol](graph, seed)
 
 
 def _generator(seed: int, share: float) -> np.random.Generator:

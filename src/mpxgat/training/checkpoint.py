@@ -44,10 +44,14 @@ class TrainingState:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A place for one training's state; ``identity`` tells what is trained, every value a text."""
+    """A place for one training's state; ``identity`` tells what is trained, every value a text.
+
+    save_every      seconds between two saves
+    """
 
     path: Path
     identity: Mapping[str, str]
+    save_every: float = 20.0
 
     def save(self, state: TrainingState) -> None:
         """Replace the file in one step."""
@@ -91,14 +95,18 @@ class Checkpoint:
                 history=list(header["history"]),
             )
         except InputError as problem:
-            raise TrainingError(f"cannot resume: {problem}; start again without --resume") from None
+            raise TrainingError(f"cannot resume: {problem}; delete the file to train this part again") from None
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
-            raise TrainingError(f"cannot resume: {self.path} is damaged ({printable(problem)})") from None
+            raise TrainingError(
+                f"cannot resume: {printable(self.path, 300)} is damaged ({printable(problem)}); "
+                "delete the file to train this part again"
+            ) from None
 
     def _check_identity(self, found: Mapping[str, str]) -> None:
         for name, expected in self.identity.items():
             if found.get(name) != expected:
                 raise TrainingError(
-                    f"cannot resume: {self.path} was made with another {name} "
-                    f"({printable(found.get(name))}, now {printable(expected)}); start again without --resume"
+                    f"cannot resume: {printable(self.path, 300)} was made with another {name} "
+                    f"({printable(found.get(name))}, now {printable(expected)}); "
+                    "delete the file to train this part again"
                 )

@@ -14,8 +14,6 @@ from torch import Tensor, nn
 from mpxgat.errors import SettingError, TrainingError
 from mpxgat.training.checkpoint import Checkpoint, Parameters, TrainingState
 
-_SECONDS_BETWEEN_SAVES = 20.0
-
 
 @dataclass(frozen=True)
 class Schedule:
@@ -86,7 +84,8 @@ def train(
 ) -> Outcome:
     """Train until the schedule's end or until validation no longer rises; the module ends with its best parameters.
 
-    With a checkpoint, goes on where it stands and saves now and then, on interruption and at the end.
+    With a checkpoint, goes on where it stands and saves now and then and at the end. Nothing is saved on
+    interruption: in the middle of an epoch the state is no state that an undisturbed training passes through.
     """
     module = trainee.module
     optimiser = torch.optim.Adam(
@@ -98,16 +97,11 @@ def train(
     else:
         _restore(module, optimiser, state)
     saved = time.monotonic()
-    try:
-        while state.epoch < schedule.epochs and not state.finished:
-            _epoch(trainee, optimiser, schedule, state, report)
-            if checkpoint and time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
-                _save(checkpoint, module, optimiser, state)
-                saved = time.monotonic()
-    except KeyboardInterrupt:
-        if checkpoint:
+    while state.epoch < schedule.epochs and not state.finished:
+        _epoch(trainee, optimiser, schedule, state, report)
+        if checkpoint and time.monotonic() - saved >= checkpoint.save_every:
             _save(checkpoint, module, optimiser, state)
-        raise
+            saved = time.monotonic()
     state.finished = True
     if state.best is not None:
         module.load_state_dict(state.best)

@@ -25,6 +25,7 @@ class Session:
 
     checkpoints     folder for the states of parts in training, or None
     identity        what is trained, as texts: a checkpoint of something else is refused
+    save_every      seconds between two saves; what a kill costs at most, and an epoch
     jobs            processes that train independent parts side by side
     """
 
@@ -32,6 +33,7 @@ class Session:
     identity: Mapping[str, str] = field(default_factory=dict)
     report: Report = _silent
     jobs: int = 1
+    save_every: float = 20.0
 
     def checkpoint(self, part: str) -> Checkpoint | None:
         """The place for one part's state."""
@@ -39,4 +41,5 @@ class Session:
             return None
         from mpxgat.training.checkpoint import Checkpoint
 
-        return Checkpoint(self.checkpoints / f"{part}.safetensors", {**self.identity, "part": part})
+        path = self.checkpoints / f"{part}.safetensors"
+        return Checkpoint(path, {**self.identity, "part": part}, self.save_every)

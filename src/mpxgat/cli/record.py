@@ -1,0 +1,65 @@
+"""`mpxgat record`: evaluate cell by cell and put the results on record; what is on record is not computed again."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mpxgat.cli.data import DataArgument, load_data
+from mpxgat.cli.output import print_note
+from mpxgat.cli.settings import ConfigOption, EpochsOption, PublishedOption, SetOption, parse_settings
+
+if TYPE_CHECKING:
+    from mpxgat.experiments.records import CellKey
+    from mpxgat.training.session import Session
+
+
+def record(
+    data: DataArgument,
+    results: Annotated[Path, typer.Option("--results", "-o", help="The JSONL file the results are added to.")],
+    model: Annotated[str, typer.Option(help="The model's name.")] = "rules",
+    protocol: Annotated[str, typer.Option(help="marked (the paper's) or units.")] = "marked",
+    seeds: Annotated[int, typer.Option(min=1, help="Number of repetitions.")] = 1,
+    first_seed: Annotated[int, typer.Option(min=0, help="Seed of the first one; tune on 100 and above.")] = 0,
+    set: SetOption = None,
+    config: ConfigOption = None,
+    published: PublishedOption = None,
+    epochs: EpochsOption = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes that train layers side by side.")] = 1,
+) -> None:
+    """Evaluate a model on several seeds and add each result to a file; killed and started again, it goes on."""
+    from mpxgat.experiments.cells import cell_key, run_cell
+    from mpxgat.experiments.records import ResultsFile
+
+    settings = parse_settings(set or [], config, published, epochs)
+    file = ResultsFile(results)
+    keys = [cell_key(data, protocol, model, settings, seed) for seed in range(first_seed, first_seed + seeds)]
+    done = {known.key.text() for known in file.read()}
+    missing = [key for key in keys if key.text() not in done]
+    print_note(f"{len(keys) - len(missing)} of {len(keys)} results are on record already")
+    graph = load_data(data)[0] if missing else None
+    for key in missing:
+        assert graph is not None
+        session, folder = _session(key, results, jobs)
+        cell = run_cell(key, graph, session)
+        file.append(cell)
+        shutil.rmtree(folder, ignore_errors=True)
+        print_note(f"{data}, {model}, seed {key.seed}: {_shown(cell.measures)}")
+
+
+def _session(key: CellKey, results: Path, jobs: int) -> tuple[Session, Path]:
+    """Checkpoints in a folder of the cell's own beside the results."""
+    from mpxgat.training.session import Session
+
+    name = hashlib.sha256(key.text().encode()).hexdigest()[:16]
+    folder = results.parent / ".checkpoints" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return Session(checkpoints=folder, identity={"cell": key.text()}, jobs=jobs), folder
+
+
+def _shown(measures: Any) -> str:
+    return ", ".join(f"{kind} AUC {measures[kind]['auc']:.4f}" for kind in ("intra", "inter") if measures[kind]["auc"])

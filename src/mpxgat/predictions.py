@@ -1,0 +1,219 @@
+"""Links that a fitted model holds likely: of given pairs, of one node, or the best of all.
+
+Pairs that are known are left out of what is searched: links, nodes known to be one unit (if only by a chain of links),
+and pairs of layers that uniqueness forbids. Ties go to the pair whose nodes come first in the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+
+from mpxgat.errors import SettingError
+from mpxgat.graph import MultiplexGraph, pair_keys
+from mpxgat.models.base import Model, Positions
+from mpxgat.models.signals import Clash, unit_clash
+
+Pairs = NDArray[np.int64]
+Scores = NDArray[np.float64]
+Advance = Callable[[int], None]
+
+_TILE_COLUMNS = 4096
+_TILE_PAIRS = 1 << 19
+_PAIRS_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Scored pairs of a graph's nodes.
+
+    pairs       (k, 2) positions
+    score       (k,) what the model gives; scores of intra and inter pairs are not comparable
+    rank        (k,) from 1 (best), within what was ranked together
+    """
+
+    graph: MultiplexGraph
+    pairs: Pairs
+    score: Scores
+    rank: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def to_table(self) -> pa.Table:
+        """Columns source, source_layer, target, target_layer, kind ("intra" or "inter"), score, rank."""
+        layers = pa.array(self.graph.layers, pa.large_string())
+        numbers = self.graph.node_layer[self.pairs]
+        kinds = np.where(numbers[:, 0] == numbers[:, 1], "intra", "inter").tolist()
+        return pa.table(
+            {
+                "source": self.graph.ids.take(pa.array(self.pairs[:, 0])),
+                "source_layer": layers.take(pa.array(numbers[:, 0])),
+                "target": self.graph.ids.take(pa.array(self.pairs[:, 1])),
+                "target_layer": layers.take(pa.array(numbers[:, 1])),
+                "kind": pa.array(kinds, pa.large_string()),
+                "score": pa.array(self.score),
+                "rank": pa.array(self.rank),
+            }
+        )
+
+
+def predict_pairs(model: Model, pairs: ArrayLike) -> Predictions:
+    """The given (k, 2) pairs in their order; ranked among the pairs of their kind."""
+    graph = model.graph
+    ends = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+    score = model.score(ends)
+    intra = graph.node_layer[ends[:, 0]] == graph.node_layer[ends[:, 1]]
+    rank = np.empty(len(ends), dtype=np.int64)
+    for rows in (np.flatnonzero(intra), np.flatnonzero(~intra)):
+        rank[rows[_best_first(ends[rows], score[rows])]] = np.arange(1, len(rows) + 1)
+    return Predictions(graph, ends, score, rank)
+
+
+def predict_node(model: Model, node: int, k: int = 10) -> Predictions:
+    """The ``k`` best partners of a node in its own layer, then in each other layer where it has no counterpart.
+
+    Ranked within each layer.
+    """
+    graph, known = model.graph, _Known.of(model.graph)
+    home = int(graph.node_layer[node])
+    copies = set(graph.node_layer[graph.unit == graph.unit[node]].tolist()) - {home}
+    rows = np.array([node], dtype=np.int64)
+    found = []
+    for number in [home, *(layer for layer in range(graph.n_layers) if layer != home and layer not in copies)]:
+        best = _Best(k)
+        for columns in _pieces(graph.layer_nodes(number), _TILE_COLUMNS):
+            best.offer(rows, columns, model.score_block(rows, columns), known)
+        found.append(best.predictions(model))
+    return join(graph, found)
+
+
+def predict_top(
+    model: Model,
+    k: int,
+    layers: tuple[int, int] | None = None,
+    advance: Advance = lambda pairs: None,
+) -> Predictions:
+    """The ``k`` best pairs of two layers (or within one, given twice); of all layers: ``k`` intra, then ``k`` inter.
+
+    Scores are computed in blocks of bounded size, and only the best are kept. ``advance`` is told of the pairs done.
+    """
+    graph, known = model.graph, _Known.of(model.graph)
+    if layers is not None:
+        return _best_of(model, k, [layers], known, advance)
+    within = [(number, number) for number in range(graph.n_layers)]
+    between = [(a, b) for a in range(graph.n_layers) for b in range(a + 1, graph.n_layers)]
+    return join(graph, [_best_of(model, k, places, known, advance) for places in (within, between)])
+
+
+def pairs_to_search(graph: MultiplexGraph, layers: tuple[int, int] | None = None) -> int:
+    """About how many pairs `predict_top` looks at: the total of what it tells ``advance``."""
+    sizes = [int(size) for size in np.diff(graph.layer_start)]
+    every = [(a, b) for a in range(len(sizes)) for b in range(a, len(sizes))]
+    return sum(sizes[a] * sizes[b] for a, b in (every if layers is None else [layers]))
+
+
+def _best_of(model: Model, k: int, places: Iterable[tuple[int, int]], known: _Known, advance: Advance) -> Predictions:
+    best = _Best(k)
+    for a, b in places:
+        row_nodes, column_nodes = model.graph.layer_nodes(a), model.graph.layer_nodes(b)
+        height = max(1, _TILE_PAIRS // min(len(column_nodes), _TILE_COLUMNS))
+        for rows in _pieces(row_nodes, height):
+            for columns in _pieces(column_nodes, _TILE_COLUMNS):
+                if a != b or columns[-1] > rows[0]:  # within a layer every pair is looked at once
+                    best.offer(rows, columns, model.score_block(rows, columns), known, once=a == b)
+                advance(len(rows) * len(columns))
+    return best.predictions(model)
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What need not be predicted."""
+
+    graph: MultiplexGraph
+    links: NDArray[np.int64]  # keys of the intra links, sorted
+    clash: Clash
+
+    @classmethod
+    def of(cls, graph: MultiplexGraph) -> _Known:
+        return cls(graph, pair_keys(graph.intra, graph.n_nodes), unit_clash(graph))
+
+    def open(self, pairs: Pairs) -> NDArray[np.bool_]:
+        """(k,) where a pair is neither a link nor one unit nor forbidden; pairs of one kind, in pieces."""
+        unit = self.graph.unit
+        answer = np.empty(len(pairs), dtype=bool)
+        for start in range(0, len(pairs), _PAIRS_AT_ONCE):
+            piece = pairs[start : start + _PAIRS_AT_ONCE]
+            first, second = piece.T
+            intra = self.graph.node_layer[first] == self.graph.node_layer[second]
+            keys = pair_keys(piece, self.graph.n_nodes)
+            linked = np.searchsorted(self.links, keys, "right") > np.searchsorted(self.links, keys)
+            taken = (unit[first] == unit[second]) | (self.clash.pairs(first, second) > 0)
+            answer[start : start + _PAIRS_AT_ONCE] = np.where(intra, (first != second) & ~linked, ~taken)
+        return answer
+
+
+class _Best:
+    """The ``k`` best pairs of all that are offered."""
+
+    def __init__(self, k: int):
+        if k < 1:
+            raise SettingError(f"the number of links wanted is {k}, expected at least 1")
+        self._k = k
+        self._pairs: Pairs = np.empty((0, 2), dtype=np.int64)
+        self._score: Scores = np.empty(0)
+
+    def offer(self, rows: Positions, columns: Positions, scores: Scores, known: _Known, *, once: bool = False) -> None:
+        """All pairs of a block that are not known; with ``once`` only those whose first node comes first."""
+        wanted = self._wanted(rows, columns, scores)
+        if once:
+            wanted &= rows[:, None] < columns[None, :]
+        row, column = np.nonzero(wanted)
+        pairs = np.stack([rows[row], columns[column]], axis=1).astype(np.int64)
+        score = scores[row, column]
+        is_open = known.open(pairs)
+        pairs, score = pairs[is_open], score[is_open]
+        if len(score) > self._k:  # most of a block goes here, before anything is sorted
+            enough = score >= np.partition(score, -self._k)[-self._k]
+            pairs, score = pairs[enough], score[enough]
+        pairs, score = np.concatenate([self._pairs, pairs]), np.concatenate([self._score, score])
+        kept = _best_first(pairs, score)[: self._k]
+        self._pairs, self._score = pairs[kept], score[kept]
+
+    def predictions(self, model: Model) -> Predictions:
+        """The best, with exactly the numbers that ``model.score`` gives."""
+        score = model.score(self._pairs)
+        order = _best_first(self._pairs, score)
+        return Predictions(model.graph, self._pairs[order], score[order], np.arange(1, len(order) + 1))
+
+    def _wanted(self, rows: Positions, columns: Positions, scores: Scores) -> NDArray[np.bool_]:
+        """Where a block's pairs could be among the best."""
+        if len(self._score) < self._k:
+            return np.ones(scores.shape, dtype=bool)
+        worst = tuple(self._pairs[-1].tolist())
+        later = (int(rows[0]), int(columns[0])) > worst  # then every tie in this block is lost
+        return np.asarray(scores > self._score[-1] if later else scores >= self._score[-1])
+
+
+def _best_first(pairs: Pairs, score: Scores) -> NDArray[np.int64]:
+    """Order by falling score; among equals by the first node's position, then the second's."""
+    return np.lexsort((pairs[:, 1], pairs[:, 0], -score))
+
+
+def join(graph: MultiplexGraph, parts: Sequence[Predictions]) -> Predictions:
+    """Several lists as one; each keeps its ranks."""
+    return Predictions(
+        graph,
+        np.concatenate([part.pairs for part in parts]),
+        np.concatenate([part.score for part in parts]),
+        np.concatenate([part.rank for part in parts]),
+    )
+
+
+def _pieces(nodes: Positions, size: int) -> Iterator[Positions]:
+    for start in range(0, len(nodes), size):
+        yield nodes[start : start + size]

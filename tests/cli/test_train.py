@@ -1,0 +1,183 @@
+"""`mpxgat train`, and `mpxgat info` of its runs."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+from mpxgat.errors import MpxgatError
+from mpxgat.models.mpxgat import MPXGAT
+from mpxgat.runs import RunFolder
+from tests.cli.runs import SMALL, network, run
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Networks as small as these only get slower by a second thread."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return network(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def trained(data, tmp_path_factory):
+    """The folder of a run, and what the command printed."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    return folder, run("train", data, "-o", folder, *SMALL)
+
+
+def test_a_run_ends_with_a_table(trained):
+    folder, result = trained
+    assert result.exit_code == 0, result.output
+    for text in ("layer 1 of 3: friends", "between layers", "β", "best validation AUC"):
+        assert text in result.stdout
+    assert result.stderr == f"the model is in {folder / 'model.safetensors'}\n"
+    assert RunFolder(folder).model().settings["hidden"] == 4
+
+
+def test_processes_make_no_difference(data, trained, tmp_path):
+    result = run("train", data, "-o", tmp_path / "run", *SMALL, "--jobs", 2, "--json")
+    assert result.stderr == ""
+    value = json.loads(result.stdout)
+    assert value["finished"] is True
+    assert value["training"]["parts"]["between layers"]["epochs"] == 4
+    for name in ("model.safetensors", "history.json", "config.json"):
+        assert (tmp_path / "run" / name).read_bytes() == (trained[0] / name).read_bytes()
+
+
+def test_a_folder_with_a_run_is_not_trained_in_again(data, trained):
+    result = run("train", data, "-o", trained[0], *SMALL)
+    assert isinstance(result.exception, MpxgatError)
+    assert "holds a run already; go on with it by --resume, or name another folder" in str(result.exception)
+
+
+def test_resuming_a_finished_run_says_so(data, trained):
+    for settings in (SMALL, ()):  # what is not given is as it was begun
+        result = run("train", data, "-o", trained[0], *settings, "--resume")
+        assert result.exit_code == 0
+        assert "is finished: nothing to do" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--set", "hidden=5"), "the setting hidden = 4, now 5"),
+        (("--epochs", "9"), "the setting epochs = 4, now 9"),
+        (("--seed", "5"), "the seed 0, now 5"),
+        (("--model", "rules"), "the model 'mpxgat', now 'rules'"),
+    ],
+)
+def test_resuming_with_something_else_is_refused(data, trained, options, said):
+    result = run("train", data, "-o", trained[0], "--resume", *options)
+    assert isinstance(result.exception, MpxgatError)
+    assert said in str(result.exception)
+
+
+def test_resuming_where_no_run_is_begins_one(data, tmp_path):
+    result = run("train", data, "-o", tmp_path / "run", "--model", "rules", "--resume")
+    assert result.exit_code == 0
+    assert "this is its beginning" in result.stderr
+    assert RunFolder(tmp_path / "run").model().name == "rules"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--set", "colour=red"), "no setting 'colour'"),
+        (("--set", "name=red"), "no setting 'name'"),
+        (("--set", "self=red"), "no setting 'self'"),
+        (("--set", "cls=red"), "no setting 'cls'"),
+        (("--set", "heads=0"), "heads is 0, expected at least 1"),
+        (("--set", "heads=many"), "heads is 'many', expected a whole number"),
+        (("--set", "lr=-1"), "lr is -1"),
+        (("--set", "heads"), "expected KEY=VALUE"),
+        (("--model", "mpxgatt"), "did you mean mpxgat"),
+        (("--published", "aucs"), "no published settings for 'aucs'"),
+        (("--config", "none.toml"), "no such file"),
+    ],
+)
+def test_bad_settings_are_named_before_data_is_read(tmp_path, options, said):
+    result = run("train", tmp_path / "none.edges", "-o", tmp_path / "run", *options)
+    assert isinstance(result.exception, MpxgatError)
+    assert said in str(result.exception)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_fails_before_training_leaves_no_folder(data, tmp_path):
+    for arguments in ((tmp_path / "none.edges",), (data, "--set", "device=nowhere")):
+        result = run("train", *arguments, "-o", tmp_path / "run")
+        assert isinstance(result.exception, MpxgatError)
+        assert not list(tmp_path.iterdir())
+
+
+def test_info_explains_a_finished_run(trained):
+    folder, _ = trained
+    shown = run("info", folder).stdout
+    for text in ("finished", "mpxgat", "hidden", "3 layers", "torch", "layer 2 of 3: work", "β", "best validation"):
+        assert text in shown
+    value = json.loads(run("info", folder, "--json").stdout)
+    assert value["settings"]["hidden"] == 4
+    assert value["graph"]["layers"] == ["friends", "work", "messages"]
+    assert len(value["training"]["parts"]) == 4
+
+
+def test_info_names_what_is_wrong_with_a_run(trained, tmp_path):
+    result = run("info", trained[0], "--format", "mpx")
+    assert "is a run, expected a file" in str(result.exception)
+    (tmp_path / "config.json").write_text('{"kind": "mpx')
+    result = run("info", tmp_path)
+    assert isinstance(result.exception, MpxgatError)
+    assert f"{tmp_path / 'config.json'}: damaged, or no JSON" in str(result.exception)
+
+
+def test_an_interrupted_run_says_how_to_go_on_and_info_how_far_it_is(data, trained, tmp_path, monkeypatch):
+    learn = MPXGAT._learn
+
+    def stopped(self, graph, session):
+        def report(part, epoch):
+            if part.startswith("layer 2") and epoch.epoch == 3:
+                raise KeyboardInterrupt
+
+        learn(self, graph, type(session)(session.checkpoints, session.identity, report, 1, session.save_every))
+
+    folder = tmp_path / "a run"
+    with monkeypatch.context() as patch:
+        patch.setattr(MPXGAT, "_learn", stopped)
+        result = run("train", data, "-o", folder, *SMALL, "--save-every", 0)
+    assert result.exit_code == 130
+    assert result.stdout == ""
+    assert result.stderr == f"the run is not finished; go on with: mpxgat train {data} -o '{folder}' --resume\n"
+    shown = run("info", folder).stdout
+    assert "not finished: 1 part(s) trained, 1 begun" in shown
+    assert json.loads(run("info", folder, "--json").stdout)["training"]["parts"]["horizontal-0002"]["epochs"] == 2
+    assert run("train", data, "-o", folder, "--resume").exit_code == 0
+    assert (folder / "model.safetensors").read_bytes() == (trained[0] / "model.safetensors").read_bytes()
+
+
+def test_ctrl_c_stops_worker_processes_too(data, tmp_path):
+    folder = tmp_path / "run"
+    arguments = ["train", data, "-o", folder, "--epochs", "100000", "--set", "patience=100000", "--jobs", "2"]
+    command = [sys.executable, "-m", "mpxgat.cli.app", *map(str, arguments), "--save-every", "0"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    ) as process:
+        deadline = time.monotonic() + 120
+        while not list((folder / "checkpoints").glob("horizontal*")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+        _, said = process.communicate(timeout=60)  # returns when no process holds the pipes any more
+    assert process.returncode == 130
+    assert said.startswith(f"the run is not finished; go on with: mpxgat train {data} -o {folder} --resume\n")
+    assert "Traceback" not in said

@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+import torch
+
+from mpxgat.errors import TrainingError
+from mpxgat.io.array_files import write_arrays
+from mpxgat.training.checkpoint import Checkpoint, TrainingState
+
+IDENTITY = {"graph": "abc", "settings": "{}", "part": "vertical"}
+STATE = TrainingState(
+    epoch=7,
+    parameters={"w": torch.tensor([1.0, 2.0])},
+    moments={"w.first": torch.tensor([0.5, 0.5]), "w.step": torch.tensor(7.0)},
+    best={"w": torch.tensor([1.5, 2.5])},
+    best_epoch=5,
+    best_value=0.75,
+    stale=2,
+    history=[{"epoch": 5.0, "loss": 0.1, "validation": 0.75}],
+)
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "c.safetensors", IDENTITY)
+    checkpoint.save(STATE)
+    return checkpoint
+
+
+def test_a_state_comes_back(checkpoint):
+    state = checkpoint.load()
+    for name in ("epoch", "best_epoch", "best_value", "stale", "finished", "history"):
+        assert getattr(state, name) == getattr(STATE, name)
+    for name in ("parameters", "moments", "best"):
+        ours, theirs = getattr(STATE, name), getattr(state, name)
+        assert ours.keys() == theirs.keys()
+        assert all(torch.equal(ours[key], theirs[key]) for key in ours)
+
+
+def test_no_file_is_no_state(tmp_path):
+    assert Checkpoint(tmp_path / "none.safetensors", IDENTITY).load() is None
+
+
+@pytest.mark.parametrize("name", sorted(IDENTITY))
+def test_a_checkpoint_of_something_else_is_refused_and_says_of_what(checkpoint, name):
+    other = Checkpoint(checkpoint.path, {**IDENTITY, name: "other"})
+    with pytest.raises(TrainingError, match=f"was made with another {name}"):
+        other.load()
+
+
+def test_a_damaged_checkpoint_is_refused(checkpoint):
+    whole = checkpoint.path.read_bytes()
+    rng = np.random.default_rng(0)
+    for size in (1, 7, 8, 100, len(whole) // 2, len(whole) - 1):
+        checkpoint.path.write_bytes(whole[:size])
+        with pytest.raises(TrainingError, match="cannot resume"):
+            checkpoint.load()
+    for _ in range(200):
+        damaged = bytearray(whole)
+        damaged[rng.integers(len(damaged))] = rng.integers(256)
+        checkpoint.path.write_bytes(damaged)
+        assert_loads_or_refuses(checkpoint)
+
+
+def assert_loads_or_refuses(checkpoint):
+    try:
+        assert checkpoint.load() is not None
+    except TrainingError as problem:
+        if "\n" in str(problem):
+            raise AssertionError("the message has more than one line") from problem
+
+
+def test_a_file_of_another_kind_is_refused(checkpoint):
+    write_arrays(checkpoint.path, "something", {}, {})
+    with pytest.raises(TrainingError, match="of kind something, expected mpxgat-checkpoint-1"):
+        checkpoint.load()
+
+
+def test_nothing_is_left_beside_the_checkpoint(checkpoint):
+    assert [p.name for p in checkpoint.path.parent.iterdir()] == ["c.safetensors"]
