@@ -48,6 +48,7 @@ __all__ = [
     "make_model",
     "metrics",
     "models",
+    "predictions",
     "read",
     "splits",
     "synthetic",
@@ -57,7 +58,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from mpxgat import datasets, errors, io, metrics, models, splits, synthetic
+    from mpxgat import datasets, errors, io, metrics, models, predictions, splits, synthetic
     from mpxgat.datasets import load
     from mpxgat.errors import MpxgatError
     from mpxgat.evaluation import evaluate

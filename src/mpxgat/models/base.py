@@ -82,7 +82,8 @@ class Model(ABC):
         """(k,) scores of (k, 2) pairs of node positions; the nodes' layers tell intra from inter pairs."""
         ends = np.asarray(pairs).reshape(-1, 2)
         if len(ends) and not 0 <= ends.min() <= ends.max() < self.graph.n_nodes:
-            raise SettingError(f"a pair names node {ends.max()}, expected 0 to {self.graph.n_nodes - 1}")
+            wrong = ends.min() if ends.min() < 0 else ends.max()
+            raise SettingError(f"a pair names node {wrong}, expected 0 to {self.graph.n_nodes - 1}")
         ends = ends.astype(np.int64)
         layer = self.graph.node_layer[ends]
         same_layer = layer[:, 0] == layer[:, 1]

@@ -40,7 +40,7 @@ class MPXGATSettings:
     vertical_weight_decay: float | None = None
     epochs: int = 1500
     check_every: int = 10
-    patience: int = 20
+    patience: int = 50
     validation: float = 0.1
     device: str = "cpu"
 

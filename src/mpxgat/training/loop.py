@@ -89,7 +89,7 @@ def train(
     """
     module = trainee.module
     optimiser = torch.optim.Adam(
-        module.parameters(), lr=schedule.lr, weight_decay=schedule.weight_decay, foreach=False, fused=False
+        module.parameters(), lr=schedule.lr, weight_decay=schedule.weight_decay, fused=True
     )
     state = checkpoint.load() if checkpoint else None
     if state is None:
