@@ -88,9 +88,7 @@ def train(
     interruption: in the middle of an epoch the state is no state that an undisturbed training passes through.
     """
     module = trainee.module
-    optimiser = torch.optim.Adam(
-        module.parameters(), lr=schedule.lr, weight_decay=schedule.weight_decay, fused=True
-    )
+    optimiser = torch.optim.Adam(module.parameters(), lr=schedule.lr, weight_decay=schedule.weight_decay, fused=True)
     state = checkpoint.load() if checkpoint else None
     if state is None:
         state = TrainingState(epoch=0, parameters={})
