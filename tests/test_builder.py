@@ -2,10 +2,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mpxgat.builder import MAX_ID_BYTES, EdgeTable, NodeTable, RowError, build, link_by_id, with_inter_links
+from mpxgat.builder import MAX_ID_BYTES, EdgeTable, NodeTable, RowError, build
 from mpxgat.errors import GraphError
-from mpxgat.graph import Features
-from tests.examples import graph_of
+from mpxgat.features import Features
 
 
 def edges(rows, weight=None):
@@ -101,43 +100,3 @@ def test_two_counterparts_in_one_layer_are_refused_by_name(rows):
 def test_layer_names_must_differ_and_say_something(names, said):
     with pytest.raises(GraphError, match=said):
         build(names, edges([("a", 0, "b", 0)]))
-
-
-def test_link_by_id_joins_all_copies_pairwise():
-    graph = link_by_id(graph_of("x.a x.b", "y.a y.c", "z.a z.b"))
-    named = {(graph.nodes[u], graph.nodes[v]) for u, v in graph.inter.tolist()}
-    assert named == {
-        (("a", "x"), ("a", "y")),
-        (("a", "x"), ("a", "z")),
-        (("a", "y"), ("a", "z")),
-        (("b", "x"), ("b", "z")),
-    }
-
-
-def test_link_by_id_keeps_known_links_and_their_weights():
-    graph = link_by_id(graph_of("x.a x.b", "y.a y.c", "x.b y.c 5"))
-    assert dict(zip(map(tuple, graph.inter.tolist()), graph.inter_weight, strict=True)) == {(0, 2): 1.0, (1, 3): 5.0}
-
-
-def test_link_by_id_refuses_more_links_than_can_be_held():
-    n = 70_000  # one unit in so many layers: 2.4 billion links
-    rows = pa.array(["a"] * n), np.arange(n), pa.array(["b"] * n), np.arange(n)
-    graph = build([str(number) for number in range(n)], EdgeTable(*rows))
-    with pytest.raises(GraphError, match=r"shared ids mean 4899930000 inter links, expected at most 2147483647"):
-        link_by_id(graph)
-
-
-def test_link_by_id_refuses_one_unit_twice_in_a_layer():
-    graph = graph_of("x.a x.b", "y.c y.d")
-    with pytest.raises(GraphError, match="one unit in one layer"):
-        link_by_id(graph, pa.array(["u", "u", None, None]))
-    linked = link_by_id(graph, pa.array(["u", None, "u", None]))
-    assert linked.inter.tolist() == [[0, 2]]
-
-
-def test_with_inter_links_takes_exactly_the_given_ones():
-    graph = graph_of("x.a x.b", "y.a y.c", "x.a y.a")
-    assert with_inter_links(graph, np.array([[3, 1]])).inter.tolist() == [[1, 3]]
-    with pytest.raises(RowError, match="are in one layer") as caught:
-        with_inter_links(graph, np.array([[0, 2], [0, 1]]))
-    assert caught.value.row == 1

@@ -2,16 +2,16 @@ import numpy as np
 import pytest
 
 from mpxgat.errors import GraphError
-from mpxgat.graph import Features, Node
+from mpxgat.features import Features
+from mpxgat.graph import MultiplexGraph
 from tests.examples import graph_of, random_graph
 
 SMALL = graph_of("x.b x.a", "x.c x.b", "y.a y.d", "x.a y.a", "z.e z.e", "z.e y.d")
+WEIGHTED = graph_of("x.a x.b 2", "x.a y.a 3")
+ARRAYS = ("layer_start", "intra", "inter", "intra_weight", "inter_weight")
 
 
-def test_nodes_are_sorted_by_layer_then_id_and_known_by_both():
-    assert list(SMALL.nodes) == [("a", "x"), ("b", "x"), ("c", "x"), ("a", "y"), ("d", "y"), ("e", "z")]
-    assert SMALL.nodes[-1] == Node("e", "z")
-    assert SMALL.nodes[1:3] == [Node("b", "x"), Node("c", "x")]
+def test_nodes_are_found_by_id_and_layer():
     assert [SMALL.index(*node) for node in SMALL.nodes] == list(range(6))
     assert SMALL.node_layer.tolist() == [0, 0, 0, 1, 1, 2]
 
@@ -38,6 +38,15 @@ def test_arrays_cannot_be_changed():
     for array in (SMALL.intra, SMALL.inter, SMALL.layer_start, SMALL.node_layer, SMALL.unit, SMALL.degree):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
+
+
+def test_arrays_a_graph_is_made_from_stay_writeable():
+    given = {name: getattr(WEIGHTED, name).copy() for name in ARRAYS}
+    graph = MultiplexGraph(WEIGHTED.layers, ids=WEIGHTED.ids, **given)
+    for name, array in given.items():
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(graph, name)[0] = 1
+        array[0] = 1
 
 
 def test_matrices_agree_with_the_links():
@@ -133,13 +142,6 @@ def test_equality_and_fingerprint_follow_the_content():
     heavier = graph_of("x.b x.a 2", "x.c x.b", "y.a y.d", "x.a y.a", "z.e z.e", "z.e y.d")
     assert heavier != SMALL
     assert heavier.fingerprint() != SMALL.fingerprint()
-
-
-def test_features_must_be_finite_and_fit():
-    with pytest.raises(GraphError, match="feature 'q' of node 1 is nan"):
-        Features(("p", "q"), np.array([[1, 2], [3, np.nan]]))
-    with pytest.raises(GraphError, match="expected one column for each of 1 names"):
-        Features(("p",), np.zeros((3, 2)))
 
 
 def test_a_million_nodes_and_eight_million_links_stay_below_one_gigabyte():

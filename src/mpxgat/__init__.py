@@ -19,7 +19,7 @@ _ROOM_OF = {
     "MPXGAT": "models.mpxgat",
     "MpxgatError": "errors",
     "MultiplexGraph": "graph",
-    "Node": "graph",
+    "Node": "nodes",
     "evaluate": "evaluation",
     "from_networkx": "io",
     "from_pyg": "io",
@@ -62,10 +62,11 @@ if TYPE_CHECKING:
     from mpxgat.datasets import load
     from mpxgat.errors import MpxgatError
     from mpxgat.evaluation import evaluate
-    from mpxgat.graph import MultiplexGraph, Node
+    from mpxgat.graph import MultiplexGraph
     from mpxgat.io import from_networkx, from_pyg, read, to_networkx, to_pyg, write
     from mpxgat.models import load_model, make_model
     from mpxgat.models.mpxgat import MPXGAT
+    from mpxgat.nodes import Node
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mpxgat.errors import GraphError
-from mpxgat.graph import Features, MultiplexGraph
+from mpxgat.features import Features
+from mpxgat.graph import MultiplexGraph
 from mpxgat.validation import validate
 
 Arrays = dict[str, NDArray[Any]]

@@ -9,24 +9,23 @@ into an error that names file and line.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy import sparse
 
 from mpxgat.encoding import encode
 from mpxgat.errors import GraphError, InputError, printable, quoted
-from mpxgat.graph import NODE_DTYPE, Features, MultiplexGraph, describe
+from mpxgat.features import Features
+from mpxgat.graph import MultiplexGraph
+from mpxgat.links import canonical_links, pick_weight
+from mpxgat.nodes import NODE_DTYPE, describe
 
 MAX_ID_BYTES = 65_536
 # Up to this many (layer, id) cells a table finds a node's position; beyond it, a search among sorted keys.
 _MAX_TABLE_CELLS = 200_000_000
-
-_Value = TypeVar("_Value", bound=np.generic)
 
 
 class RowError(InputError):
@@ -70,8 +69,8 @@ def build(
     """A graph from tables of string ids. Rows of ``edges`` that join two layers are the inter links.
 
     Nodes are those of ``nodes`` and the ends of ``edges``; with ``only_declared`` an end that ``nodes``
-    does not list is an error. Layers without nodes vanish. Call `link_by_id` on the result where copies of
-    a unit share an id.
+    does not list is an error. Layers without nodes vanish. Call
+    `mpxgat.identity.link_by_id` on the result where copies of a unit share an id.
     """
     check_layer_names(layers)
     _check_edge_rows(edges)
@@ -93,8 +92,8 @@ def build(
     crosses = edges.source_layer != edges.target_layer
     inter_rows = np.flatnonzero(crosses)
     intra_rows = np.flatnonzero(~crosses) if len(inter_rows) else slice(None)  # no copy of a whole table
-    intra, intra_weight = _canonical_links(ends[intra_rows], _pick(edges.weight, intra_rows), len(node_keys))
-    inter, inter_weight = _canonical_links(ends[inter_rows], _pick(edges.weight, inter_rows), len(node_keys))
+    intra, intra_weight = canonical_links(ends[intra_rows], pick_weight(edges.weight, intra_rows), len(node_keys))
+    inter, inter_weight = canonical_links(ends[inter_rows], pick_weight(edges.weight, inter_rows), len(node_keys))
     counts = np.bincount(node_layer, minlength=len(layers))
     graph = MultiplexGraph(
         layers=tuple(name for name, count in zip(layers, counts, strict=True) if count),
@@ -110,65 +109,6 @@ def build(
     )
     check_uniqueness(graph, ends[inter_rows], inter_rows)
     return graph
-
-
-def link_by_id(graph: MultiplexGraph, keys: pa.Array | None = None) -> MultiplexGraph:
-    """The graph with all copies that share an id linked pairwise, besides the inter links it has.
-
-    ``keys`` (one for each node; null for none) takes the place of the ids. Uniqueness is checked.
-    """
-    keys = graph.ids if keys is None else keys
-    present = np.flatnonzero(keys.is_valid()) if keys.null_count else np.arange(len(keys), dtype=NODE_DTYPE)
-    distinct, code = encode([keys.drop_null()])
-    groups = _grouped(code, np.zeros(len(code), dtype=np.int8), len(distinct))
-    copies = np.diff(groups.indptr).astype(np.int64)
-    n_pairs = int((copies * (copies - 1) // 2).sum())
-    if n_pairs > np.iinfo(NODE_DTYPE).max:  # a file of a few megabytes can ask for this
-        raise GraphError(f"shared ids mean {n_pairs} inter links, expected at most {np.iinfo(NODE_DTYPE).max}")
-    order = present[groups.indices].astype(NODE_DTYPE, copy=False)  # equal keys stand together, nodes ascending
-    code = np.repeat(np.arange(len(distinct), dtype=NODE_DTYPE), copies)
-    pairs = [np.empty((0, 2), dtype=NODE_DTYPE)]
-    for distance in range(1, len(order)):
-        # Members of one group stand side by side: pair each with the one `distance` places on.
-        together = np.flatnonzero(code[distance:] == code[:-distance])
-        if not len(together):
-            break
-        pairs.append(np.stack([order[together], order[together + distance]], axis=1))
-    linked = np.concatenate(pairs)
-    same_layer = graph.node_layer[linked[:, 0]] == graph.node_layer[linked[:, 1]]
-    if same_layer.any():
-        first, second = (graph.nodes[int(i)] for i in linked[np.flatnonzero(same_layer)[0]])
-        raise GraphError(f"{describe(first)} and {describe(second)} are said to be one unit in one layer")
-    weight = None
-    if graph.inter_weight is not None:
-        weight = np.concatenate([graph.inter_weight, np.ones(len(linked))])
-    inter, inter_weight = _canonical_links(np.concatenate([graph.inter, linked]), weight, graph.n_nodes)
-    result = replace(graph, inter=inter, inter_weight=inter_weight)
-    if graph.n_inter:  # otherwise the groups are the units, and no two of a group share a layer
-        check_uniqueness(result, inter, None)
-    return result
-
-
-def links_of_shared_ids(graph: MultiplexGraph) -> NDArray[np.int32]:
-    """(k, 2) the inter links that a reader would see in the ids alone, whatever links the graph has."""
-    return link_by_id(replace(graph, inter=graph.inter[:0], inter_weight=None)).inter
-
-
-def with_inter_links(graph: MultiplexGraph, pairs: NDArray[np.integer]) -> MultiplexGraph:
-    """The graph with exactly the given inter links (node positions); `RowError` names a pair that breaks uniqueness."""
-    inter, _ = _canonical_links(pairs, None, graph.n_nodes)
-    result = replace(graph, inter=inter, inter_weight=None)
-    same_layer = graph.node_layer[pairs[:, 0]] == graph.node_layer[pairs[:, 1]]
-    if same_layer.any():
-        row = int(np.flatnonzero(same_layer)[0])
-        first, second = (graph.nodes[int(i)] for i in pairs[row])
-        raise RowError(
-            f"{describe(first)} and {describe(second)} are in one layer; an inter link joins two layers",
-            "edges",
-            row,
-        )
-    check_uniqueness(result, pairs, np.arange(len(pairs)))
-    return result
 
 
 # ---- steps ---------------------------------------------------------------------------------------------
@@ -188,58 +128,6 @@ def _positions(keys: NDArray[np.int64], cells: int) -> tuple[NDArray[np.int64], 
     position = np.cumsum(present, dtype=NODE_DTYPE)
     position -= 1
     return np.flatnonzero(present), position[keys]
-
-
-def _canonical_links(
-    pairs: NDArray[np.integer], weight: NDArray[np.float64] | None, n_nodes: int
-) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
-    """Unordered, sorted, without self-loops and duplicates; of duplicates the largest weight stays."""
-    proper = pairs[:, 0] != pairs[:, 1]
-    if not proper.all():
-        pairs, weight = pairs[proper], _pick(weight, proper)
-    if weight is None or (weight == 1).all():
-        low, high, _ = _sorted_links(pairs, np.zeros(len(pairs), dtype=np.int8), n_nodes)
-        first, weight = _first_of_equals(low, high), None
-    else:
-        low, high, weight = _sorted_links(pairs, weight, n_nodes)
-        first = _first_of_equals(low, high)
-        weight = np.maximum.reduceat(weight, np.flatnonzero(first)) if len(low) else weight
-    return np.stack([low[first], high[first]], axis=1), weight
-
-
-def _sorted_links(
-    pairs: NDArray[np.integer], values: NDArray[_Value], n_nodes: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[_Value]]:
-    """The smaller end, the larger end and the value of every pair, sorted by ends; duplicates stay.
-
-    Two sparse-matrix conversions do this in linear time, which sorting 64-bit keys does not: one groups
-    the pairs by their smaller end, one orders the larger ends within each (short) group.
-    """
-    low = np.minimum(pairs[:, 0], pairs[:, 1]).astype(NODE_DTYPE, copy=False)
-    high = np.maximum(pairs[:, 0], pairs[:, 1]).astype(NODE_DTYPE, copy=False)
-    grouped = _grouped(low, values, n_nodes)
-    upper = sparse.csr_array((grouped.data, high[grouped.indices], grouped.indptr), shape=(n_nodes, n_nodes))
-    upper.sort_indices()
-    low = np.repeat(np.arange(n_nodes, dtype=NODE_DTYPE), np.diff(upper.indptr))
-    return low, upper.indices.astype(NODE_DTYPE, copy=False), upper.data
-
-
-def _grouped(group: NDArray[np.int32], values: NDArray[_Value], n_groups: int) -> sparse.csr_array:
-    """A matrix whose row g lists the members of group g ascending (``indices``), with their values (``data``)."""
-    one_each = np.arange(len(group) + 1, dtype=NODE_DTYPE)
-    return sparse.csc_array((values, group, one_each), shape=(n_groups, len(group))).tocsr()
-
-
-def _first_of_equals(low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.bool_]:
-    first = np.ones(len(low), dtype=bool)
-    first[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
-    return first
-
-
-def _pick(
-    weight: NDArray[np.float64] | None, rows: NDArray[np.bool_] | NDArray[np.integer] | slice
-) -> NDArray[np.float64] | None:
-    return None if weight is None else weight[rows]
 
 
 def _arrange(features: Features | None, order: NDArray[np.int32], n_nodes: int) -> Features | None:

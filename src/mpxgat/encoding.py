@@ -9,8 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mpxgat.graph import sorted_bytewise
-
 # Whole numbers of up to this many digits are sorted as numbers; ten to this power times 32 still fits 63 bits.
 _MAX_DIGITS = 17
 # Up to this many cells for each value (and these many in all) a table finds a number's rank; else a search.
@@ -48,11 +46,17 @@ def _as_dictionary(chunk: pa.Array) -> pa.DictionaryArray:
 def _encode_text(whole: pa.ChunkedArray) -> tuple[pa.LargeStringArray, NDArray[np.int32]]:
     """All chunks of ``whole`` share one dictionary, in which a text may stand that no value uses."""
     dictionary = whole.chunk(0).dictionary
-    order = sorted_bytewise(dictionary)
+    order = _sorted_bytewise(dictionary)
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     code = np.concatenate([chunk.indices.to_numpy() for chunk in whole.chunks])
     return dictionary.take(pa.array(order)), rank[code]
+
+
+def _sorted_bytewise(strings: pa.LargeStringArray) -> NDArray[np.int64]:
+    """Order that sorts strings as `MultiplexGraph` sorts ids: by their UTF-8 bytes."""
+    order: NDArray[np.int64] = pc.sort_indices(strings).to_numpy().astype(np.int64)
+    return order
 
 
 def _whole_numbers(chunks: Sequence[pa.Array]) -> NDArray[np.int64] | None:

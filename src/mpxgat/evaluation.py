@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpxgat.errors import SettingError
-from mpxgat.graph import MultiplexGraph, pair_keys
+from mpxgat.graph import MultiplexGraph
+from mpxgat.links import pair_keys
 from mpxgat.metrics import HITS_AT, StreamedRanking, hits_at, mean_reciprocal_rank, overall_auc, ranks
 from mpxgat.models.base import Model
 from mpxgat.models.signals import same_unit, unit_clash

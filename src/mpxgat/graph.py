@@ -12,89 +12,22 @@ Build one with `mpxgat.builder`, or read one with `mpxgat.io`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from mpxgat.errors import GraphError, quoted
+from mpxgat.features import Features
+from mpxgat.frozen import frozen
+from mpxgat.links import label_components, links_among, pair_keys, symmetric_matrix
+from mpxgat.nodes import NODE_DTYPE, NodeView, describe
 from mpxgat.stats import GraphStats, graph_stats
-
-IntArray = NDArray[np.integer[Any]]
-FloatArray = NDArray[np.floating[Any]]
-NODE_DTYPE = np.int32
-_Scalar = TypeVar("_Scalar", bound=np.generic)
-
-
-class Node(NamedTuple):
-    """A node as people know it: its id and the name of its layer."""
-
-    id: str
-    layer: str
-
-
-@dataclass(frozen=True, eq=False)
-class Features:
-    """Numeric node features: ``values[i, p]`` is feature ``names[p]`` of node ``i``; float32, finite."""
-
-    names: tuple[str, ...]
-    values: NDArray[np.float32]  # (n, p)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "values", _frozen(np.asarray(self.values, dtype=np.float32)))
-        if self.values.ndim != 2 or self.values.shape[1] != len(self.names):
-            raise GraphError(
-                f"features have shape {self.values.shape}, expected one column for each of {len(self.names)} names"
-            )
-        if not np.isfinite(self.values).all():
-            row, column = np.argwhere(~np.isfinite(self.values))[0]
-            raise GraphError(
-                f"feature {quoted(self.names[column])} of node {row} is {self.values[row, column]}, expected a number"
-            )
-
-    def take(self, nodes: IntArray) -> Features:
-        """The rows of ``nodes``, in that order."""
-        return Features(self.names, self.values[nodes])
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Features) and self.names == other.names and np.array_equal(self.values, other.values)
-
-
-class NodeView(Sequence[Node]):
-    """The nodes of a graph in order, as (id, layer); made when asked for, never all at once."""
-
-    def __init__(self, graph: MultiplexGraph):
-        self._graph = graph
-
-    def __len__(self) -> int:
-        return self._graph.n_nodes
-
-    @overload
-    def __getitem__(self, position: int) -> Node: ...
-    @overload
-    def __getitem__(self, position: slice) -> list[Node]: ...
-    def __getitem__(self, position: int | slice) -> Node | list[Node]:
-        if isinstance(position, slice):
-            return [self[i] for i in range(*position.indices(len(self)))]
-        if position < 0:
-            position += len(self)
-        if not 0 <= position < len(self):
-            raise IndexError(f"node {position} of {len(self)}")
-        graph = self._graph
-        return Node(graph.ids[position].as_py(), graph.layers[graph.node_layer[position]])
-
-    def __iter__(self) -> Iterator[Node]:
-        graph = self._graph
-        for name, start, stop in zip(graph.layers, graph.layer_start, graph.layer_start[1:], strict=False):
-            for node_id in graph.ids.slice(start, stop - start).to_pylist():
-                yield Node(node_id, name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +62,7 @@ class MultiplexGraph:
         for name in ("layer_start", "intra", "inter", "intra_weight", "inter_weight"):
             value = getattr(self, name)
             if value is not None:
-                _frozen(value)
+                object.__setattr__(self, name, frozen(value))
 
     # ---- sizes -------------------------------------------------------------------------------------
 
@@ -165,7 +98,7 @@ class MultiplexGraph:
     @cached_property
     def node_layer(self) -> NDArray[np.int32]:
         """(n,) the layer of every node."""
-        return _frozen(np.repeat(np.arange(self.n_layers, dtype=np.int32), np.diff(self.layer_start)))
+        return frozen(np.repeat(np.arange(self.n_layers, dtype=np.int32), np.diff(self.layer_start)))
 
     def layer_index(self, layer: str) -> int:
         """Position of a layer's name; GraphError if there is none."""
@@ -209,22 +142,22 @@ class MultiplexGraph:
     @cached_property
     def adjacency(self) -> sparse.csr_array:
         """(n, n) symmetric 0/1 matrix of the intra links (block-diagonal over layers), float32 CSR."""
-        return _symmetric(self.intra, None, self.n_nodes)
+        return symmetric_matrix(self.intra, None, self.n_nodes)
 
     @cached_property
     def weighted_adjacency(self) -> sparse.csr_array:
         """As `adjacency`, with the links' weights."""
-        return _symmetric(self.intra, self.intra_weight, self.n_nodes)
+        return symmetric_matrix(self.intra, self.intra_weight, self.n_nodes)
 
     @cached_property
     def vertical(self) -> sparse.csr_array:
         """(n, n) symmetric 0/1 matrix of the inter links: the vertical network, float32 CSR."""
-        return _symmetric(self.inter, None, self.n_nodes)
+        return symmetric_matrix(self.inter, None, self.n_nodes)
 
     @cached_property
     def degree(self) -> NDArray[np.int64]:
         """(n,) number of intra links of every node."""
-        return _frozen(np.bincount(self.intra.ravel(), minlength=self.n_nodes))
+        return frozen(np.bincount(self.intra.ravel(), minlength=self.n_nodes))
 
     @cached_property
     def unit(self) -> NDArray[np.int32]:
@@ -233,7 +166,7 @@ class MultiplexGraph:
         Counterparts are transitive, so nodes with one number are copies of one unit. Units are numbered
         by their first node; a node without inter links is a unit of its own.
         """
-        return _frozen(_component_labels(self.inter, self.n_nodes))
+        return frozen(label_components(self.inter, self.n_nodes))
 
     @property
     def n_units(self) -> int:
@@ -242,7 +175,7 @@ class MultiplexGraph:
 
     def component_labels(self) -> NDArray[np.int32]:
         """(n,) connected component over intra and inter links together, numbered by first node."""
-        return _component_labels(np.concatenate([self.intra, self.inter]), self.n_nodes)
+        return label_components(np.concatenate([self.intra, self.inter]), self.n_nodes)
 
     def stats(self) -> GraphStats:
         """Sizes, densities, degrees, overlap between layers, presence of units."""
@@ -259,8 +192,8 @@ class MultiplexGraph:
         kept = np.flatnonzero(keep)
         position = np.cumsum(keep, dtype=np.int64) - 1
         counts = np.bincount(self.node_layer[kept], minlength=self.n_layers)
-        intra, intra_weight = _links_among(self.intra, self.intra_weight, keep, position)
-        inter, inter_weight = _links_among(self.inter, self.inter_weight, keep, position)
+        intra, intra_weight = links_among(self.intra, self.intra_weight, keep, position)
+        inter, inter_weight = links_among(self.inter, self.inter_weight, keep, position)
         return MultiplexGraph(
             layers=tuple(name for name, count in zip(self.layers, counts, strict=True) if count),
             layer_start=np.concatenate([[0], np.cumsum(counts[counts > 0])]).astype(np.int64),
@@ -342,51 +275,6 @@ class MultiplexGraph:
         return digest.hexdigest()
 
 
-def describe(node: Node) -> str:
-    """A node in an error message."""
-    return f"{quoted(node.id)} (layer {quoted(node.layer)})"
-
-
-def pair_keys(pairs: IntArray, n_nodes: int) -> NDArray[np.int64]:
-    """One int64 for each unordered pair of nodes; sorts as (smaller, larger) does."""
-    low = np.minimum(pairs[:, 0], pairs[:, 1]).astype(np.int64)
-    high = np.maximum(pairs[:, 0], pairs[:, 1])
-    return low * n_nodes + high
-
-
-def _frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
-    array.flags.writeable = False
-    return array
-
-
-def _symmetric(links: IntArray, weight: FloatArray | None, n_nodes: int) -> sparse.csr_array:
-    values = np.ones(len(links), dtype=np.float32) if weight is None else weight.astype(np.float32)
-    upper = sparse.csr_array((values, (links[:, 0], links[:, 1])), shape=(n_nodes, n_nodes))
-    matrix = sparse.csr_array(upper + upper.T)
-    matrix.sort_indices()
-    return matrix
-
-
-def _component_labels(links: IntArray, n_nodes: int) -> NDArray[np.int32]:
-    ones = np.ones(len(links), dtype=bool)
-    matrix = sparse.csr_array((ones, (links[:, 0], links[:, 1])), shape=(n_nodes, n_nodes))
-    labels = csgraph.connected_components(matrix, directed=False)[1]
-    # Number components by their first node, whatever order scipy visits them in.
-    first = np.full(labels.max(initial=-1) + 1, n_nodes, dtype=np.int64)
-    np.minimum.at(first, labels, np.arange(n_nodes))
-    rank = np.empty(len(first), dtype=np.int32)
-    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-    numbered: NDArray[np.int32] = rank[labels]
-    return numbered
-
-
-def _links_among(
-    links: NDArray[np.int32], weight: NDArray[np.float64] | None, keep: NDArray[np.bool_], position: IntArray
-) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
-    inside = keep[links[:, 0]] & keep[links[:, 1]]
-    return position[links[inside]].astype(NODE_DTYPE), None if weight is None else weight[inside]
-
-
 def _nbytes(part: Any) -> int:
     if isinstance(part, Features):
         return part.values.nbytes
@@ -405,9 +293,3 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
     return type(one) is type(other) and bool(one == other)
-
-
-def sorted_bytewise(strings: pa.LargeStringArray) -> NDArray[np.int64]:
-    """Order that sorts strings as `MultiplexGraph` sorts ids: by their UTF-8 bytes."""
-    order: NDArray[np.int64] = pc.sort_indices(strings).to_numpy().astype(np.int64)
-    return order

@@ -14,7 +14,8 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from mpxgat.errors import SettingError
-from mpxgat.graph import MultiplexGraph, pair_keys
+from mpxgat.graph import MultiplexGraph
+from mpxgat.links import pair_keys
 from mpxgat.models.base import Model, Positions
 from mpxgat.models.signals import Clash, unit_clash
 

@@ -18,9 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mpxgat.builder import EdgeTable, NodeTable, build, link_by_id, with_inter_links
+from mpxgat.builder import EdgeTable, NodeTable, build
 from mpxgat.errors import GraphError, SettingError, quoted
 from mpxgat.graph import MultiplexGraph
+from mpxgat.identity import link_by_id, with_inter_links
 
 _LAYER_NAMES = ("friends", "work", "messages", "family")
 _MAX_NODES = 2**31 - 1

@@ -10,7 +10,9 @@ import pyarrow.compute as pc
 
 from mpxgat.builder import MAX_ID_BYTES, check_layer_names, check_uniqueness
 from mpxgat.errors import GraphError
-from mpxgat.graph import NODE_DTYPE, MultiplexGraph, pair_keys
+from mpxgat.graph import MultiplexGraph
+from mpxgat.links import pair_keys
+from mpxgat.nodes import NODE_DTYPE
 
 
 def validate(graph: MultiplexGraph) -> None:

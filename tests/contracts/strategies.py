@@ -6,8 +6,10 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from mpxgat.builder import EdgeTable, NodeTable, build, with_inter_links
-from mpxgat.graph import Features, MultiplexGraph
+from mpxgat.builder import EdgeTable, NodeTable, build
+from mpxgat.features import Features
+from mpxgat.graph import MultiplexGraph
+from mpxgat.identity import with_inter_links
 
 AWKWARD = [
     "<b>&amp;</b>",

@@ -7,7 +7,7 @@ import torch
 from mpxgat import splits, synthetic
 from mpxgat.errors import SettingError, TrainingError
 from mpxgat.evaluation import evaluate
-from mpxgat.graph import Features
+from mpxgat.features import Features
 from mpxgat.models import make_model
 from mpxgat.models.mpxgat import MPXGAT
 from mpxgat.models.mpxgat_parts import LayerPart, VerticalPart

@@ -16,6 +16,7 @@ from mpxgat import __version__
 from mpxgat.cli import convert, datasets, demo, embed, evaluate, info, predict, record, results, split, train
 from mpxgat.cli.output import print_error, print_note
 from mpxgat.errors import MpxgatError, printable
+from mpxgat.training.allocator import keep_freed_memory
 
 _STOPPED = 130  # what typer makes of Ctrl-C
 
@@ -61,6 +62,7 @@ def main() -> None:
     # Torch's threads wait for each other after every operation. Spinning while they wait makes training a hundred
     # times slower as soon as another program wants a core; this must be said before torch is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    keep_freed_memory()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is no reason to fail
     try:

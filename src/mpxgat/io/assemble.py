@@ -19,9 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mpxgat.builder import EdgeTable, RowError, build, link_by_id, with_inter_links
+from mpxgat.builder import EdgeTable, RowError, build
 from mpxgat.errors import InputError, SettingError, quoted
 from mpxgat.graph import MultiplexGraph
+from mpxgat.identity import link_by_id, with_inter_links
 from mpxgat.io.columns import Columns, single_blanks, split_columns
 from mpxgat.io.files import read_text
 from mpxgat.io.layer_names import number_layers

@@ -25,9 +25,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mpxgat.builder import EdgeTable, RowError, build, link_by_id
+from mpxgat.builder import EdgeTable, RowError, build
 from mpxgat.errors import InputError, quoted
 from mpxgat.graph import MultiplexGraph
+from mpxgat.identity import link_by_id
 from mpxgat.io.columns import Columns, single_blanks, split_columns
 from mpxgat.io.comunelab_writer import LABEL, LABEL_HEADER, companions, write_extended, write_shortest
 from mpxgat.io.files import read_text

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mpxgat.builder import links_of_shared_ids
 from mpxgat.encoding import encode
 from mpxgat.errors import OutputError, printable, quoted
 from mpxgat.graph import MultiplexGraph
+from mpxgat.identity import links_of_shared_ids
 from mpxgat.io.files import write_files
 
 LABEL, LABEL_HEADER = "label", "nodeLabel"

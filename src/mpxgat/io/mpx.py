@@ -24,9 +24,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mpxgat.builder import EdgeTable, NodeTable, RowError, build, link_by_id
+from mpxgat.builder import EdgeTable, NodeTable, RowError, build
 from mpxgat.errors import InputError, printable, quoted
-from mpxgat.graph import Features, MultiplexGraph
+from mpxgat.features import Features
+from mpxgat.graph import MultiplexGraph
+from mpxgat.identity import link_by_id
 from mpxgat.io.files import read_text
 from mpxgat.io.mpx_schema import Columns, Schema, read_schema
 from mpxgat.io.mpx_sections import Sections, cut

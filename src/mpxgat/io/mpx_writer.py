@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mpxgat.builder import links_of_shared_ids
 from mpxgat.errors import OutputError, quoted
 from mpxgat.graph import MultiplexGraph
+from mpxgat.identity import links_of_shared_ids
 from mpxgat.io.files import write_files
 
 _UNWRITABLE = r"[,\n\r\x00]|^[ \t]|[ \t]$"

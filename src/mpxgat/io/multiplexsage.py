@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from mpxgat.builder import EdgeTable, NodeTable, RowError, build
 from mpxgat.errors import GraphError, InputError, quoted
-from mpxgat.graph import Features, MultiplexGraph
+from mpxgat.features import Features
+from mpxgat.graph import MultiplexGraph
 from mpxgat.io.files import read_text
 from mpxgat.io.multiplexsage_writer import write, write_with_held_out
 from mpxgat.io.registry import Format

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from mpxgat.builder import EdgeTable, NodeTable, RowError, build
 from mpxgat.errors import GraphError, InputError, MissingExtraError, OutputError, quoted
-from mpxgat.graph import Features, MultiplexGraph
+from mpxgat.features import Features
+from mpxgat.graph import MultiplexGraph
 
 if TYPE_CHECKING:
     from torch_geometric.data import HeteroData

@@ -21,10 +21,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mpxgat.builder import EdgeTable, NodeTable, RowError, build, link_by_id
+from mpxgat.builder import EdgeTable, NodeTable, RowError, build
 from mpxgat.encoding import encode
 from mpxgat.errors import InputError, OutputError, printable, quoted
-from mpxgat.graph import Features, MultiplexGraph
+from mpxgat.features import Features
+from mpxgat.graph import MultiplexGraph
+from mpxgat.identity import link_by_id
 from mpxgat.io.layer_names import names_in_order, number_layers
 
 _HORIZONTAL, _VERTICAL = "h:", "v:"

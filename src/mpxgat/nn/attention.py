@@ -121,7 +121,7 @@ class _Attend(torch.autograd.Function):
         p = _softmax(logits, edges)
         ctx.edges = edges
         ctx.save_for_backward(t, p, logits > 0, u, keep, scale)
-        out = sum_rows(t.flatten(0, 1), edges.senders, edges.offsets, _weights(p, keep, scale, edges))
+        out = _kept_sums(t.flatten(0, 1), _weights(p, keep, scale, edges), keep, edges)
         return out.resize_(t.shape)  # not a view: the caller may go on in place
 
     @staticmethod
@@ -133,7 +133,8 @@ class _Attend(torch.autograd.Function):
         shape = t.shape[:2]
 
         weights = _weights(p, keep, scale, edges).index_select(0, edges.reverse)
-        grad_t = sum_rows(grad_rows, edges.senders, edges.offsets, weights).view_as(t)
+        kept = None if keep is None else keep.index_select(0, edges.reverse)
+        grad_t = _kept_sums(grad_rows, weights, kept, edges).view_as(t)
 
         # d/dp_ij = c_i k_ij <grad_i, t_j>, and through the softmax p_ij (d/dp_ij - Σ_z p_iz d/dp_iz)
         grad_logits = _kept_dots(grad_rows, rows, keep, edges).mul_(p)
@@ -154,6 +155,15 @@ def _weights(p: Tensor, keep: Tensor | None, scale: Tensor | None, edges: HeadEd
     """c_i k_ij p_ij, (E*h,)."""
     weights = p if keep is None else p * keep
     return weights if scale is None else weights * scale.flatten().index_select(0, edges.receivers)
+
+
+def _kept_sums(rows: Tensor, weights: Tensor, keep: Tensor | None, edges: HeadEdges) -> Tensor:
+    """Σ of weighted senders' rows for every receiving row; entries that dropout set to 0 are passed over."""
+    if keep is None:
+        return sum_rows(rows, edges.senders, edges.offsets, weights)
+    kept = keep.nonzero().squeeze(1)
+    offsets = torch.searchsorted(kept, edges.offsets)
+    return sum_rows(rows, edges.senders.index_select(0, kept), offsets, weights.index_select(0, kept))
 
 
 def _kept_dots(grad: Tensor, t: Tensor, keep: Tensor | None, edges: HeadEdges) -> Tensor:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from mpxgat.nn.attention import AttentionDropout, attend, edge_softmax
+from mpxgat.nn.needed import needed_messages
 from mpxgat.nn.neighbourhood import Neighbourhood
 from mpxgat.nn.steady import repeat_row
 from mpxgat.nn.transform import Input, Transform, glorot
@@ -66,8 +67,8 @@ class MultiHeadAttention(nn.Module):
     ) -> Tensor:
         """From h (n, inputs) or one-hot to (n, heads, out); each sum times ``scale`` (n, heads) if it is given."""
         edges = neighbourhood.head_edges(self.heads)
-        left, right, t = self.transform(h)  # (n, heads), (n, heads), (n, heads, out)
-        keep = self.dropout(edges, t, generator)  # (E*heads,)
+        keep = self.dropout(edges, next(self.parameters()), generator)  # (E*heads,)
+        left, right, t = self.transform(h, needed_messages(keep, edges))  # (n, heads), (n, heads), (n, heads, out)
         return attend(left, right, t, edges, u=self._u(neighbourhood), keep=keep, scale=scale)
 
     @torch.no_grad()

@@ -37,6 +37,14 @@ def products(left: Tensor, one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
     return result
 
 
+def add_product(values: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """``values + left @ right``: (n, m) + (n, k) @ (k, m), a new tensor."""
+    if min(values.shape) < SHORTEST_SIDE:
+        return values + product(left, right)
+    inner = max(SHORTEST_SIDE - left.shape[1], 0)
+    return torch.addmm(values, F.pad(left, (0, inner)), F.pad(right, (0, 0, 0, inner)))
+
+
 def total(values: Tensor) -> Tensor:
     """Sum over all elements, in pieces that do not depend on the number of threads; a scalar."""
     values = values.flatten()

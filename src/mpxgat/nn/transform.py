@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
-from mpxgat.nn.steady import add_row, product, products
+from mpxgat.nn.needed import needed_products
+from mpxgat.nn.steady import add_product, add_row, column_sums, product, products
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,9 @@ class Projected(NamedTuple):
 class Transform(Protocol):
     """Any module that turns inputs into `Projected`."""
 
-    def __call__(self, h: Input, /) -> Projected: ...
+    def __call__(self, h: Input, needed: Tensor | None = None, /) -> Projected:
+        """``needed`` (n, heads) tells which messages will be used; others may be anything finite."""
+        ...
 
 
 class SeparateTransforms(nn.Module):
@@ -59,10 +63,14 @@ class SeparateTransforms(nn.Module):
         self.v_i = glorot((heads, out), generator)
         self.v_j = glorot((heads, out), generator)
 
-    def forward(self, h: Input) -> Projected:
+    def forward(self, h: Input, needed: Tensor | None = None) -> Projected:
+        if isinstance(h, OneHot):  # every matrix is its own product
+            left = add_row(head_dots(self.W_i, self.v_i), head_dots(self.b_i[None], self.v_i).squeeze(0))
+            right, t = table_rows(self.W_j, self.v_j, self.b_j)
+            return Projected(left, right, t.view(-1, *self.v_j.shape))
         u_i, u_j = head_dots(self.W_i, self.v_i), head_dots(self.W_j, self.v_j)  # (inputs, heads) each
         c = torch.cat([head_dots(self.b_i[None], self.v_i), head_dots(self.b_j[None], self.v_j)], 1)  # (1, 2*heads)
-        t, lr = project(h, self.W_j, torch.cat([u_i, u_j], 1))  # (n, heads*out), (n, 2*heads)
+        t, lr = project(h, self.W_j, torch.cat([u_i, u_j], 1), needed)  # (n, heads*out), (n, 2*heads)
         return _projected(add_row(lr, c.squeeze(0)), add_row(t, self.b_j), self.v_j)
 
 
@@ -78,23 +86,52 @@ class SharedTransform(nn.Module):
         self.v_i = glorot((heads, out), generator)
         self.v_j = glorot((heads, out), generator)
 
-    def forward(self, h: Input) -> Projected:
+    def forward(self, h: Input, needed: Tensor | None = None) -> Projected:
         u = torch.cat([head_dots(self.W, self.v_i), head_dots(self.W, self.v_j)], 1)  # (inputs, 2*heads)
-        t, lr = project(h, self.W, u)  # (n, heads*out), (n, 2*heads)
+        t, lr = project(h, self.W, u, needed)  # (n, heads*out), (n, 2*heads)
         if self.b is not None:
             c = torch.cat([head_dots(self.b[None], self.v_i), head_dots(self.b[None], self.v_j)], 1)  # (1, 2*heads)
             lr, t = add_row(lr, c.squeeze(0)), add_row(t, self.b)
         return _projected(lr, t, self.v_j)
 
 
-def project(h: Input, W: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
-    """``h W`` and ``h u``: (n, inputs) · (inputs, k) -> (n, k), new tensors that may be changed in place."""
-    return (W.clone(), u.clone()) if isinstance(h, OneHot) else products(h, W, u)
+def project(h: Input, W: Tensor, u: Tensor, needed: Tensor | None) -> tuple[Tensor, Tensor]:
+    """``h W``, where it is needed, and ``h u``: (n, inputs) · (inputs, k) -> (n, k), to be changed in place at will."""
+    if isinstance(h, OneHot):
+        return W.clone(), u.clone()
+    return products(h, W, u) if needed is None else needed_products(h, W, u, needed)
+
+
+def table_rows(W: Tensor, v: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """<v, W + b> (n, heads) and W + b (n, heads*out) of a table W of rows; one gradient of W comes of both."""
+    result: tuple[Tensor, Tensor] = _TableRows.apply(W, on_diagonal(v), b)  # type: ignore[no-untyped-call]
+    return result
+
+
+class _TableRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, W: Tensor, V: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        t = W + b
+        ctx.save_for_backward(W, V, b)
+        return product(t, V), t
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_dots: Tensor, grad_t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        W, V, b = ctx.saved_tensors
+        grad = add_product(grad_t, grad_dots, V.T)
+        grad_V = product(W.T, grad_dots) + b[:, None] * column_sums(grad_dots)
+        return grad, grad_V, column_sums(grad)
+
+
+def on_diagonal(v: Tensor) -> Tensor:
+    """(heads, out) -> (heads*out, heads), the vector of each head in its own column."""
+    return torch.block_diag(*v.unsqueeze(-1))  # type: ignore[no-untyped-call, no-any-return]
 
 
 def head_dots(rows: Tensor, v: Tensor) -> Tensor:
     """<v_k, row's part for head k>: (n, heads*out), (heads, out) -> (n, heads), as a product with v on the diagonal."""
-    return product(rows, torch.block_diag(*v.unsqueeze(-1)))  # type: ignore[no-untyped-call]
+    return product(rows, on_diagonal(v))
 
 
 def glorot(shape: tuple[int, int], generator: torch.Generator) -> nn.Parameter:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mpxgat.graph import pair_keys
+from mpxgat.links import pair_keys
 
 _MAX_ROUNDS = 200
 _Candidates = Callable[[int, np.random.Generator], NDArray[np.int64]]
