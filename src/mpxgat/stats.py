@@ -107,21 +107,18 @@ def _overlaps(graph: MultiplexGraph) -> tuple[OverlapStats, ...]:
     key = ends[:, 0] * units + ends[:, 1]
     layer_of_link = graph.node_layer[graph.intra[:, 0]]
     links = [np.unique(key[layer_of_link == number]) for number in range(graph.n_layers)]
-    sizes = np.diff(graph.layer_start)
+    members = [np.sort(graph.unit[graph.layer_nodes(number)]) for number in range(graph.n_layers)]
     rows = []
     for a in range(graph.n_layers):
         for b in range(a + 1, graph.n_layers):
-            sparser, other = (a, b) if len(links[a]) <= len(links[b]) else (b, a)
-            first, second = np.divmod(links[sparser], max(units, 1))
-            there = np.asarray(present[[other]].toarray()).ravel() > 0
+            units_shared, links_shared, links_possible = int(shared_units[a, b]), 0, 0
+            if units_shared:  # without shared units there can be no shared link, and layers may be thousands
+                sparser, other = (a, b) if len(links[a]) <= len(links[b]) else (b, a)
+                ends = np.stack(np.divmod(links[sparser], units))
+                links_possible = int(np.isin(ends, members[other]).all(axis=0).sum())
+                links_shared = len(np.intersect1d(links[a], links[b], assume_unique=True))
+            share = units_shared / min(len(members[a]), len(members[b]))
             rows.append(
-                OverlapStats(
-                    layer_a=graph.layers[a],
-                    layer_b=graph.layers[b],
-                    units_shared=int(shared_units[a, b]),
-                    share_of_smaller=float(shared_units[a, b] / min(sizes[a], sizes[b])),
-                    links_shared=len(np.intersect1d(links[a], links[b], assume_unique=True)),
-                    links_possible=int((there[first] & there[second]).sum()),
-                )
+                OverlapStats(graph.layers[a], graph.layers[b], units_shared, share, links_shared, links_possible)
             )
     return tuple(rows)
