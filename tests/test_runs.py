@@ -5,12 +5,13 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
-import torch
 
 from mpxgat.errors import InputError, OutputError, TrainingError
 from mpxgat.models import make_model
 from mpxgat.runs import RunConfig, RunFolder
 from tests.examples import graph_of, random_graph
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 SMALL = {"hidden": 4, "out": 4, "heads": 2, "epochs": 6, "check_every": 2}
 GRAPH = random_graph(5, people=30, layers=2)
@@ -40,15 +41,6 @@ def train(folder, model=None, graph=GRAPH, stop_after=None, jobs=1):
 def interrupted(folder, stop_after=10, **options):
     with pytest.raises(KeyboardInterrupt):
         train(folder, stop_after=stop_after, **options)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Networks as small as these only get slower by a second thread."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,12 @@
-"""What this process has used so far."""
+"""What this process runs on and has used so far."""
 
 from __future__ import annotations
 
+import platform
 import sys
+from importlib.metadata import version
+
+from mpxgat import __version__
 
 try:
     import resource
@@ -16,3 +20,13 @@ def peak_rss_mb() -> float | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a result depends on."""
+    return {
+        "mpxgat": __version__,
+        "python": platform.python_version(),
+        "torch": version("torch"),
+        "numpy": version("numpy"),
+    }

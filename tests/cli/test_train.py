@@ -8,21 +8,13 @@ import sys
 import time
 
 import pytest
-import torch
 
 from mpxgat.errors import MpxgatError
 from mpxgat.models.mpxgat import MPXGAT
 from mpxgat.runs import RunFolder
 from tests.cli.runs import SMALL, network, run
 
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Networks as small as these only get slower by a second thread."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

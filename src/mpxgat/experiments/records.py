@@ -11,13 +11,12 @@ import os
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from mpxgat import __version__
 from mpxgat.errors import InputError, OutputError, printable
 from mpxgat.evaluation import Evaluation
+from mpxgat.process import versions
 
 
 @dataclass(frozen=True)
@@ -62,13 +61,7 @@ def measures_of(evaluation: Evaluation) -> dict[str, dict[str, float | None]]:
 
 def made_with() -> dict[str, str]:
     """Versions and hardware."""
-    return {
-        "mpxgat": __version__,
-        "python": platform.python_version(),
-        "torch": version("torch"),
-        "numpy": version("numpy"),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-    }
+    return {**versions(), "machine": f"{platform.machine()}, {os.cpu_count()} cores"}
 
 
 class ResultsFile:

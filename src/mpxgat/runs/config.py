@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from mpxgat import __version__
 from mpxgat.errors import InputError, printable, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.files import read_bytes
 from mpxgat.models.base import Model
+from mpxgat.process import versions
 
 KIND = "mpxgat-run-1"
 
@@ -46,7 +44,7 @@ class RunConfig:
             model=model.name,
             settings=model.settings,
             seed=model.seed,
-            versions=_versions(),
+            versions=versions(),
             graph={
                 "layers": list(graph.layers),
                 "nodes": graph.n_nodes,
@@ -118,15 +116,6 @@ def read_json(path: Path, kind: str) -> dict[str, Any]:
     if found != kind:
         raise InputError(f"the file is of kind {printable(found)}, expected {kind}", path)
     return dict(value)
-
-
-def _versions() -> dict[str, str]:
-    return {
-        "mpxgat": __version__,
-        "python": platform.python_version(),
-        "torch": version("torch"),
-        "numpy": version("numpy"),
-    }
 
 
 def _shown(settings: Mapping[str, Any], name: str) -> str:

@@ -1,0 +1,34 @@
+import pytest
+
+from mpxgat import errors
+from mpxgat.errors import InputError, MissingExtraError, MpxgatError, printable, quoted
+
+
+def test_every_error_is_a_child_of_the_one_at_the_top():
+    kinds = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)]
+    assert len(kinds) >= 8
+    assert all(issubclass(kind, MpxgatError) for kind in kinds)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (InputError("bad"), "bad"),
+        (InputError("bad", "a.csv"), "a.csv: bad"),
+        (InputError("bad", "a.csv", 3), "a.csv:3: bad"),
+        (InputError("bad", line=3), "row 3: bad"),
+        (InputError("b\nad", "a\tb"), r"a\tb: b\nad"),
+    ],
+)
+def test_an_input_error_says_where_on_one_line(error, text):
+    assert str(error) == text
+
+
+def test_values_are_shown_without_control_characters_and_cut():
+    assert quoted("a\x1b[31m\n") == r"'a\x1b[31m\n'"
+    assert quoted("ü😀") == "'ü😀'"
+    assert printable("x" * 10_000_000) == "x" * 60 + "… (10000000 characters)"
+
+
+def test_a_missing_extra_says_how_to_install_it():
+    assert "pip install 'mpxgat[pyg]'" in str(MissingExtraError("torch-geometric", "pyg", "to_pyg"))
