@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
-from mpxgat.errors import SettingError, quoted
+from mpxgat.models.settings import Settings
 from mpxgat.nn.presets import Style, preset
 from mpxgat.nn.stack import Widths
 from mpxgat.training.loop import Schedule
 
 
 @dataclass(frozen=True)
-class MPXGATSettings:
+class MPXGATSettings(Settings):
     """Settings of both sub-models. A ``vertical_*`` that is None is as the horizontal one.
 
     The defaults were chosen on the small data sets ckm and celegans, seeds 100 and 101; `PUBLISHED` has the paper's.
@@ -47,23 +47,10 @@ class MPXGATSettings:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.dropout < 1:
-            raise SettingError(f"dropout is {self.dropout}, expected at least 0 and less than 1")
-        if not 0 <= self.validation < 1:
-            raise SettingError(f"validation is {self.validation}, expected at least 0 and less than 1")
+        self.check_share("dropout", "validation")
         # These check their own ranges.
         _ = self.style, self.horizontal_widths, self.vertical_widths
         _ = self.horizontal_schedule, self.vertical_schedule
-
-    @classmethod
-    def of(cls, /, **settings: Any) -> MPXGATSettings:
-        """Settings by name; SettingError for a name or a type that does not fit."""
-        kinds = {field.name: str(field.type) for field in fields(cls)}
-        for name, value in settings.items():
-            if name not in kinds:
-                raise SettingError(f"no setting {quoted(name)}; known are {', '.join(kinds)}")
-            _check_type(name, value, kinds[name])
-        return cls(**settings)
 
     @property
     def style(self) -> Style:
@@ -96,28 +83,9 @@ class MPXGATSettings:
         lr, weight_decay = _or(self.vertical_lr, self.lr), _or(self.vertical_weight_decay, self.weight_decay)
         return Schedule(self.epochs, self.check_every, self.patience, lr, weight_decay)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
 
 def _or(value: Any, default: Any) -> Any:
     return default if value is None else value
-
-
-def _check_type(name: str, value: Any, kind: str) -> None:
-    """An int where an int is expected (not a bool), a number where a float is, a text where a text is."""
-    if value is None and "None" in kind:
-        return
-    expected = kind.split(" ")[0]
-    fits = {
-        "int": isinstance(value, int) and not isinstance(value, bool),
-        "float": isinstance(value, int | float) and not isinstance(value, bool),
-        "str": isinstance(value, str),
-    }[expected]
-    if not fits:
-        word = {"int": "a whole number", "float": "a number", "str": "a text"}[expected]
-        raise SettingError(f"{name} is {quoted(value)}, expected {word}")
 
 
 # The settings known for the paper's three data sets: 3 blocks, dropout 0.6, Adam, at most 1500 epochs.
