@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from mpxgat.nn import HorizontalNet, Neighbourhood, OneHot, VerticalNet, Widths, link_loss, preset, unit_rows
+from mpxgat.training.eager_adam import EagerAdam
 
 DROPOUT = 0.6
 HORIZONTAL_WIDTH = 128  # of the embeddings that the vertical phase reads
@@ -73,12 +74,10 @@ def _our_epoch(network: Network, widths: Widths, vertical: bool, preset_name: st
     else:
         net = HorizontalNet(n, widths, generator=generator, dropout=DROPOUT, style=style)
         inputs = (x, neighbourhood)
-    optimiser = torch.optim.Adam(net.parameters(), fused=True)
+    EagerAdam(net.parameters())  # steps inside backward
 
     def run() -> None:
-        optimiser.zero_grad()
         link_loss(net(*inputs, generator=generator), links, others).backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
 
     return run
 

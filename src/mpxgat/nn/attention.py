@@ -4,7 +4,7 @@ For every head, with l_i = <v_i, s_i> (``left``) and r_j = <v_j, t_j> (``right``
 
     e_ij  = LeakyReLU(l_i + r_j [+ u w_ij])
     p_ij  = exp(e_ij) / Σ_{z in N(i)} exp(e_iz)
-    out_i = c_i Σ_j p_ij k_ij t_j           k: dropout's factors, 0 or 1/(1-p); c: an optional scale
+    out_i = c_i Σ_j p_ij k_ij (t_j + b)     k: dropout's factors, 0 or 1/(1-p); optional: a scale c, a bias b
 
 Both passes go over edges sorted by receiver; nothing of size (edges, heads, d) is ever made. The backward pass sums
 the same entries sorted by sender, which in an undirected network is the same list in another order.
@@ -21,7 +21,7 @@ from torch.autograd.function import once_differentiable
 from mpxgat.errors import SettingError
 from mpxgat.nn.neighbourhood import HeadEdges, Neighbourhood
 from mpxgat.nn.rows import dot_bags, sum_rows
-from mpxgat.nn.steady import SLOPE
+from mpxgat.nn.steady import SLOPE, product
 
 
 def edge_softmax(left: Tensor, right: Tensor, edges: HeadEdges, u: Tensor | None = None) -> Tensor:
@@ -35,6 +35,7 @@ def attend(
     t: Tensor,
     edges: HeadEdges,
     *,
+    b: Tensor | None = None,
     u: Tensor | None = None,
     keep: Tensor | None = None,
     scale: Tensor | None = None,
@@ -43,11 +44,12 @@ def attend(
 
     left, right  (n, h) the receiver's and the sender's part of the logit
     t            (n, h, d) what every node sends
+    b            (h, d) what is added to every t; t + b is never made
     u            (n, h) weight of the edge weights in the logit; needs ``edges.weights``
     keep         (E*h,) dropout's factor for every entry; None keeps all
     scale        (n, h) factor of every sum; None is 1
     """
-    out: Tensor = _Attend.apply(left, right, t, u, keep, scale, edges)  # type: ignore[no-untyped-call]
+    out: Tensor = _Attend.apply(left, right, t, b, u, keep, scale, edges)  # type: ignore[no-untyped-call]
     return out
 
 
@@ -112,6 +114,7 @@ class _Attend(torch.autograd.Function):
         left: Tensor,
         right: Tensor,
         t: Tensor,
+        b: Tensor | None,
         u: Tensor | None,
         keep: Tensor | None,
         scale: Tensor | None,
@@ -120,24 +123,34 @@ class _Attend(torch.autograd.Function):
         logits = _logits(left, right, edges, u)
         p = _softmax(logits, edges)
         ctx.edges = edges
-        ctx.save_for_backward(t, p, logits > 0, u, keep, scale)
-        out = _kept_sums(t.flatten(0, 1), _weights(p, keep, scale, edges), keep, edges)
-        return out.resize_(t.shape)  # not a view: the caller may go on in place
+        ctx.save_for_backward(t, b, p, logits > 0, u, keep, scale)
+        weights = _weights(p, keep, scale, edges)
+        out = _kept_sums(t.flatten(0, 1), weights, keep, edges)
+        out.resize_(t.shape)  # not a view: the caller may go on in place
+        return out if b is None else out.addcmul_(_segment(weights, "sum", edges).view(*t.shape[:2], 1), b)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         edges: HeadEdges = ctx.edges
-        t, p, rising, u, keep, scale = ctx.saved_tensors
+        t, b, p, rising, u, keep, scale = ctx.saved_tensors
         rows, grad_rows = t.flatten(0, 1), grad.contiguous().flatten(0, 1)
         shape = t.shape[:2]
 
-        weights = _weights(p, keep, scale, edges).index_select(0, edges.reverse)
+        weights = _weights(p, keep, scale, edges)
+        # d/dp_ij = c_i k_ij <grad_i, t_j + b>, and through the softmax p_ij (d/dp_ij - Σ_z p_iz d/dp_iz)
+        grad_logits = _kept_dots(grad_rows, rows, keep, edges)
+        grad_b = None
+        if b is not None:
+            sums = _segment(weights, "sum", edges).view(shape)
+            grad_b = torch.cat([product(sums[:, [head]].T, grad[:, head]) for head in range(len(b))])
+            along = torch.cat([product(grad[:, head], b[head, :, None]) for head in range(len(b))], 1)  # (n, h)
+            along = along.flatten().index_select(0, edges.receivers)
+            grad_logits += along if keep is None else along.mul_(keep)
         kept = None if keep is None else keep.index_select(0, edges.reverse)
-        grad_t = _kept_sums(grad_rows, weights, kept, edges).view_as(t)
+        grad_t = _kept_sums(grad_rows, weights.index_select(0, edges.reverse), kept, edges).view_as(t)
 
-        # d/dp_ij = c_i k_ij <grad_i, t_j>, and through the softmax p_ij (d/dp_ij - Σ_z p_iz d/dp_iz)
-        grad_logits = _kept_dots(grad_rows, rows, keep, edges).mul_(p)
+        grad_logits *= p
         inner = _segment(grad_logits, "sum", edges)
         grad_logits -= p * inner.index_select(0, edges.receivers)
         if scale is not None:
@@ -148,7 +161,7 @@ class _Attend(torch.autograd.Function):
         grad_r = _segment(grad_logits.index_select(0, edges.reverse), "sum", edges).view(shape)
         grad_u = None if u is None else _segment(grad_logits * _edge_weights(edges), "sum", edges).view(shape)
         grad_scale = None if scale is None else inner.view(shape)
-        return grad_l, grad_r, grad_t, grad_u, None, grad_scale, None
+        return grad_l, grad_r, grad_t, grad_b, grad_u, None, grad_scale, None
 
 
 def _weights(p: Tensor, keep: Tensor | None, scale: Tensor | None, edges: HeadEdges) -> Tensor:

@@ -68,14 +68,14 @@ class MultiHeadAttention(nn.Module):
         """From h (n, inputs) or one-hot to (n, heads, out); each sum times ``scale`` (n, heads) if it is given."""
         edges = neighbourhood.head_edges(self.heads)
         keep = self.dropout(edges, next(self.parameters()), generator)  # (E*heads,)
-        left, right, t = self.transform(h, needed_messages(keep, edges))  # (n, heads), (n, heads), (n, heads, out)
-        return attend(left, right, t, edges, u=self._u(neighbourhood), keep=keep, scale=scale)
+        left, right, t, b = self.transform(h, needed_messages(keep, edges))  # (n, heads) twice, (n, heads, out)
+        return attend(left, right, t, edges, b=b, u=self._u(neighbourhood), keep=keep, scale=scale)
 
     @torch.no_grad()
     def weights(self, h: Input, neighbourhood: Neighbourhood) -> Tensor:
         """a_ij without dropout: (E, heads), in the order of the neighbourhood's edges."""
         edges = neighbourhood.head_edges(self.heads)
-        left, right, _ = self.transform(h)
+        left, right, *_ = self.transform(h)
         return edges.per_edge(edge_softmax(left, right, edges, self._u(neighbourhood)))
 
     def _u(self, neighbourhood: Neighbourhood) -> Tensor | None:

@@ -7,6 +7,7 @@ their gradients. What is computed is the same.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -14,10 +15,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from mpxgat.nn.neighbourhood import HeadEdges
-from mpxgat.nn.steady import product
+from mpxgat.nn.steady import SHORTEST_SIDE, product
 
 # Picking rows costs about as much as a quarter of a product: above this share it does not pay.
 _LARGEST_SHARE = 0.75
+_PIECE = 1 << 20  # numbers in one piece of gathered rows
 
 
 def needed_messages(keep: Tensor | None, edges: HeadEdges) -> Tensor | None:
@@ -52,7 +54,7 @@ class _NeededProducts(torch.autograd.Function):
         nodes = [needed[:, head].nonzero().squeeze(1) for head in range(heads)]
         out = W.shape[1] // heads
         t = h.new_zeros(len(h) * heads, out)
-        for head, picked in enumerate(nodes):
+        for head, picked in _pieces(nodes, h.shape[1]):
             part = product(h.index_select(0, picked), W[:, head * out : (head + 1) * out])
             t.index_copy_(0, picked * heads + head, part)
         ctx.save_for_backward(h, W, u, *nodes)
@@ -64,12 +66,20 @@ class _NeededProducts(torch.autograd.Function):
         h, W, u, *nodes = ctx.saved_tensors
         heads, out = len(nodes), W.shape[1] // len(nodes)
         grad_rows = grad_t.reshape(len(h) * heads, out)
-        grad_W = torch.empty_like(W)
+        grad_W = torch.zeros_like(W)
         grad_h = product(grad_u, u.T) if ctx.needs_input_grad[0] else None
-        for head, picked in enumerate(nodes):
+        for head, picked in _pieces(nodes, h.shape[1]):
             columns = slice(head * out, (head + 1) * out)
             grad = grad_rows.index_select(0, picked * heads + head)
-            grad_W[:, columns] = product(h.index_select(0, picked).T, grad)
-            if grad_h is not None:  # a node stands once in ``picked``: nothing is added into a shared place
+            grad_W[:, columns] += product(h.index_select(0, picked).T, grad)
+            if grad_h is not None:  # a node stands once in ``nodes[head]``: nothing is added into a shared place
                 grad_h.index_add_(0, picked, product(grad, W[:, columns].T))
         return grad_h, grad_W, product(h.T, grad_u), None
+
+
+def _pieces(nodes: list[Tensor], width: int) -> Iterator[tuple[int, Tensor]]:
+    """(head, nodes) in pieces whose gathered rows stay small: pieces of all sizes would tear holes into memory."""
+    step = max(_PIECE // max(width, 1), SHORTEST_SIDE)
+    for head, picked in enumerate(nodes):
+        for piece in torch.split(picked, step):
+            yield head, piece

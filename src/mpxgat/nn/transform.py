@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from mpxgat.nn.needed import needed_products
-from mpxgat.nn.steady import add_product, add_row, column_sums, product, products
+from mpxgat.nn.steady import add_product, add_row, product, products
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Projected(NamedTuple):
     left: Tensor  # (n, heads) receiver's half of the logit
     right: Tensor  # (n, heads) sender's half
     t: Tensor  # (n, heads, out) messages
+    b: Tensor | None  # (heads, out) what every message has besides; t + b need not be made
 
 
 class Transform(Protocol):
@@ -64,14 +65,16 @@ class SeparateTransforms(nn.Module):
         self.v_j = glorot((heads, out), generator)
 
     def forward(self, h: Input, needed: Tensor | None = None) -> Projected:
+        b = self.b_j.view_as(self.v_j)
         if isinstance(h, OneHot):  # every matrix is its own product
             left = add_row(head_dots(self.W_i, self.v_i), head_dots(self.b_i[None], self.v_i).squeeze(0))
-            right, t = table_rows(self.W_j, self.v_j, self.b_j)
-            return Projected(left, right, t.view(-1, *self.v_j.shape))
+            right, t = table_rows(self.W_j, on_diagonal(self.v_j))
+            right = add_row(right, head_dots(self.b_j[None], self.v_j).squeeze(0))
+            return Projected(left, right, t.view(-1, *self.v_j.shape), b)
         u_i, u_j = head_dots(self.W_i, self.v_i), head_dots(self.W_j, self.v_j)  # (inputs, heads) each
         c = torch.cat([head_dots(self.b_i[None], self.v_i), head_dots(self.b_j[None], self.v_j)], 1)  # (1, 2*heads)
         t, lr = project(h, self.W_j, torch.cat([u_i, u_j], 1), needed)  # (n, heads*out), (n, 2*heads)
-        return _projected(add_row(lr, c.squeeze(0)), add_row(t, self.b_j), self.v_j)
+        return _projected(add_row(lr, c.squeeze(0)), t, b, self.v_j)
 
 
 class SharedTransform(nn.Module):
@@ -87,41 +90,39 @@ class SharedTransform(nn.Module):
         self.v_j = glorot((heads, out), generator)
 
     def forward(self, h: Input, needed: Tensor | None = None) -> Projected:
-        u = torch.cat([head_dots(self.W, self.v_i), head_dots(self.W, self.v_j)], 1)  # (inputs, 2*heads)
-        t, lr = project(h, self.W, u, needed)  # (n, heads*out), (n, 2*heads)
+        V = torch.cat([on_diagonal(self.v_i), on_diagonal(self.v_j)], 1)  # (heads*out, 2*heads)
+        if isinstance(h, OneHot):
+            lr, t = table_rows(self.W, V)  # (n, 2*heads), (n, heads*out)
+        else:
+            t, lr = project(h, self.W, product(self.W, V), needed)
+        b = None
         if self.b is not None:
-            c = torch.cat([head_dots(self.b[None], self.v_i), head_dots(self.b[None], self.v_j)], 1)  # (1, 2*heads)
-            lr, t = add_row(lr, c.squeeze(0)), add_row(t, self.b)
-        return _projected(lr, t, self.v_j)
+            lr, b = add_row(lr, product(self.b[None], V).squeeze(0)), self.b.view_as(self.v_j)
+        return _projected(lr, t, b, self.v_j)
 
 
-def project(h: Input, W: Tensor, u: Tensor, needed: Tensor | None) -> tuple[Tensor, Tensor]:
-    """``h W``, where it is needed, and ``h u``: (n, inputs) · (inputs, k) -> (n, k), to be changed in place at will."""
-    if isinstance(h, OneHot):
-        return W.clone(), u.clone()
+def project(h: Tensor, W: Tensor, u: Tensor, needed: Tensor | None) -> tuple[Tensor, Tensor]:
+    """``h W``, where it is needed, and ``h u``: (n, inputs) · (inputs, k) -> (n, k)."""
     return products(h, W, u) if needed is None else needed_products(h, W, u, needed)
 
 
-def table_rows(W: Tensor, v: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    """<v, W + b> (n, heads) and W + b (n, heads*out) of a table W of rows; one gradient of W comes of both."""
-    result: tuple[Tensor, Tensor] = _TableRows.apply(W, on_diagonal(v), b)  # type: ignore[no-untyped-call]
+def table_rows(W: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
+    """``W V`` (n, k) and the rows of a table W themselves (n, m), for V (m, k); one gradient of W comes of both."""
+    result: tuple[Tensor, Tensor] = _TableRows.apply(W, V)  # type: ignore[no-untyped-call]
     return result
 
 
 class _TableRows(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, W: Tensor, V: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-        t = W + b
-        ctx.save_for_backward(W, V, b)
-        return product(t, V), t
+    def forward(ctx: Any, W: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
+        ctx.save_for_backward(W, V)
+        return product(W, V), W.view_as(W)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad_dots: Tensor, grad_t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        W, V, b = ctx.saved_tensors
-        grad = add_product(grad_t, grad_dots, V.T)
-        grad_V = product(W.T, grad_dots) + b[:, None] * column_sums(grad_dots)
-        return grad, grad_V, column_sums(grad)
+    def backward(ctx: Any, grad_dots: Tensor, grad_t: Tensor) -> tuple[Tensor, Tensor]:
+        W, V = ctx.saved_tensors
+        return add_product(grad_t, grad_dots, V.T), product(W.T, grad_dots)
 
 
 def on_diagonal(v: Tensor) -> Tensor:
@@ -140,6 +141,6 @@ def glorot(shape: tuple[int, int], generator: torch.Generator) -> nn.Parameter:
     return nn.Parameter(torch.empty(shape).uniform_(-bound, bound, generator=generator))
 
 
-def _projected(lr: Tensor, t: Tensor, v: Tensor) -> Projected:
+def _projected(lr: Tensor, t: Tensor, b: Tensor | None, v: Tensor) -> Projected:
     heads = len(v)
-    return Projected(lr[:, :heads], lr[:, heads:], t.view(-1, *v.shape))
+    return Projected(lr[:, :heads], lr[:, heads:], t.view(-1, *v.shape), b)

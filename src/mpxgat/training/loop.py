@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from mpxgat.errors import SettingError, TrainingError
 from mpxgat.training.checkpoint import Checkpoint, Parameters, TrainingState
+from mpxgat.training.eager_adam import EagerAdam, Moments
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def train(
     interruption: in the middle of an epoch the state is no state that an undisturbed training passes through.
     """
     module = trainee.module
-    optimiser = torch.optim.Adam(module.parameters(), lr=schedule.lr, weight_decay=schedule.weight_decay, fused=True)
+    optimiser = EagerAdam(module.parameters(), schedule.lr, schedule.weight_decay)
     state = checkpoint.load() if checkpoint else None
     if state is None:
         state = TrainingState(epoch=0, parameters={})
@@ -96,10 +97,11 @@ def train(
         _restore(module, optimiser, state)
     saved = time.monotonic()
     while state.epoch < schedule.epochs and not state.finished:
-        _epoch(trainee, optimiser, schedule, state, report)
+        _epoch(trainee, schedule, state, report)
         if checkpoint and time.monotonic() - saved >= checkpoint.save_every:
             _save(checkpoint, module, optimiser, state)
             saved = time.monotonic()
+    optimiser.close()
     state.finished = True
     if state.best is not None:
         module.load_state_dict(state.best)
@@ -111,7 +113,6 @@ def train(
 
 def _epoch(
     trainee: Trainee,
-    optimiser: torch.optim.Adam,
     schedule: Schedule,
     state: TrainingState,
     report: Callable[[EpochReport], None] | None,
@@ -119,9 +120,7 @@ def _epoch(
     trainee.module.train()
     loss = 0.0
     for step_loss in trainee.losses(state.epoch):
-        optimiser.zero_grad(set_to_none=True)
-        step_loss.backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
+        step_loss.backward()  # type: ignore[no-untyped-call]  # EagerAdam steps in here
         loss += float(step_loss.detach())
     if not math.isfinite(loss):
         raise TrainingError(f"the loss became {loss} in epoch {state.epoch + 1}; a smaller lr may help")
@@ -156,14 +155,11 @@ def _copy(module: nn.Module) -> Parameters:
     return {name: tensor.detach().clone() for name, tensor in module.state_dict().items()}
 
 
-def _save(checkpoint: Checkpoint, module: nn.Module, optimiser: torch.optim.Adam, state: TrainingState) -> None:
+def _save(checkpoint: Checkpoint, module: nn.Module, optimiser: EagerAdam, state: TrainingState) -> None:
     state.parameters = module.state_dict()
     for name, parameter in module.named_parameters():
-        kept = optimiser.state.get(parameter)
-        if kept:
-            state.moments[f"{name}.first"] = kept["exp_avg"]
-            state.moments[f"{name}.second"] = kept["exp_avg_sq"]
-            state.moments[f"{name}.step"] = kept["step"]
+        kept = optimiser.moments(parameter)
+        state.moments |= {f"{name}.first": kept.first, f"{name}.second": kept.second, f"{name}.step": kept.step}
     checkpoint.save(state)
     state.parameters, state.moments = {}, {}
 
@@ -182,17 +178,15 @@ def _save_finished(checkpoint: Checkpoint, module: nn.Module, state: TrainingSta
     )
 
 
-def _restore(module: nn.Module, optimiser: torch.optim.Adam, state: TrainingState) -> None:
+def _restore(module: nn.Module, optimiser: EagerAdam, state: TrainingState) -> None:
     try:
         module.load_state_dict(state.parameters)
     except RuntimeError:
         raise TrainingError("cannot resume: the checkpoint's parameters do not fit the model") from None
     for name, parameter in module.named_parameters():
-        first = state.moments.get(f"{name}.first")
-        if first is not None:
-            optimiser.state[parameter] = {
-                "step": state.moments[f"{name}.step"],
-                "exp_avg": first.to(parameter.device),
-                "exp_avg_sq": state.moments[f"{name}.second"].to(parameter.device),
-            }
+        if f"{name}.first" in state.moments:
+            step, first, second = (
+                state.moments[f"{name}.{part}"].to(parameter.device) for part in ("step", "first", "second")
+            )
+            optimiser.set_moments(parameter, Moments(step, first, second))
     state.parameters, state.moments = {}, {}
