@@ -18,7 +18,15 @@ every_model = pytest.mark.parametrize("name", sorted(model_names()))
 
 
 # Neural models at a size that trains in a moment.
-SMALL = {"mpxgat": {"hidden": 8, "out": 8, "heads": 2, "epochs": 12, "check_every": 4}}
+_ATTENTION = {"hidden": 8, "out": 8, "heads": 2, "epochs": 12, "check_every": 4}
+SMALL = {
+    "mpxgat": _ATTENTION,
+    "mpxgat-random": _ATTENTION,
+    "gat": _ATTENTION,
+    "graphsage": {"dimensions": 8, "epochs": 2},
+    "multiplexsage": {"dimensions": 8, "epochs": 2},
+    "gatne": {"dimensions": 8, "edge_dimensions": 4, "attention_dimensions": 4, "epochs": 2},
+}
 
 
 def make_model(name, *, seed=0):

@@ -13,7 +13,22 @@ from typing import Annotated
 import typer
 
 from mpxgat import __version__
-from mpxgat.cli import convert, datasets, demo, embed, evaluate, info, predict, record, results, split, train
+from mpxgat.cli import (
+    audit,
+    benchmark,
+    convert,
+    datasets,
+    demo,
+    embed,
+    evaluate,
+    info,
+    predict,
+    record,
+    results,
+    split,
+    train,
+    tune,
+)
 from mpxgat.cli.output import print_error, print_note
 from mpxgat.errors import MpxgatError, printable
 from mpxgat.training.allocator import keep_freed_memory
@@ -38,6 +53,9 @@ app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("record")(record.record)
 app.command("results")(results.results)
+app.add_typer(benchmark.app, name="benchmark")
+app.command("tune")(tune.tune)
+app.command("audit")(audit.audit)
 app.command("datasets")(datasets.datasets)
 app.command("demo")(demo.demo)
 

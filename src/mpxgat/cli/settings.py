@@ -5,7 +5,6 @@ Names and values are checked by the model itself; here they are only read and pu
 
 from __future__ import annotations
 
-import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +26,6 @@ PublishedOption = Annotated[
 EpochsOption = Annotated[int | None, typer.Option("--epochs", min=0, help="Train at most so long; as --set epochs=N.")]
 
 _TABLE = "settings"
-_PLACE_IN_MESSAGE = re.compile(r" \(at line (\d+), column \d+\)$")
 
 
 def parse_settings(sets: list[str], config: Path | None, published: str | None, epochs: int | None) -> dict[str, Any]:
@@ -57,17 +55,9 @@ def _published(name: str) -> dict[str, Any]:
 
 
 def _read_config(path: Path) -> dict[str, Any]:
-    from mpxgat.io.files import read_text
+    from mpxgat.io.toml_files import read_toml
 
-    try:
-        content = tomllib.loads(read_text(path).decode())
-    except tomllib.TOMLDecodeError as problem:
-        message = str(problem)
-        place = _PLACE_IN_MESSAGE.search(message)
-        line = int(place[1]) if place else None
-        raise InputError(f"not TOML: {_PLACE_IN_MESSAGE.sub('', message)}", path, line) from None
-    except (ValueError, RecursionError) as problem:  # a number of thousands of digits, lists within lists without end
-        raise InputError(f"not TOML: {printable(problem)}", path) from None
+    content = read_toml(path)
     settings = content
     if isinstance(content.get(_TABLE), dict):
         others = [name for name in content if name != _TABLE]

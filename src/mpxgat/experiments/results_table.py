@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from mpxgat.errors import InputError, SettingError, quoted
+from mpxgat.errors import SettingError
+from mpxgat.experiments.graphs import GraphSpec
+from mpxgat.experiments.markdown import markdown_lines, write_section
 from mpxgat.experiments.published import PUBLISHED_AUC
 from mpxgat.experiments.records import CellRecord
-from mpxgat.io.files import write_files
-from mpxgat.repetitions import Summary
+from mpxgat.experiments.summaries import epochs_run, mean_and_spread, summary_of
+
+__all__ = ["markdown_table", "write_section"]
 
 _HEADER = (
     "data set", "model", "seeds", "epochs (H, V)", "intra AUC", "published", "inter AUC", "published",
     "inter AUC, hard", "MRR", "hits@1", "overall AUC", "published",
 )  # fmt: skip
 _DATASETS = ("fftwyt", "drosophila", "arxiv")
-BEGIN, END = "<!-- results {name}: begin -->", "<!-- results {name}: end -->"
 
 
 @dataclass(frozen=True)
@@ -38,22 +39,12 @@ class _Row:
 
 
 def markdown_table(records: Iterable[CellRecord], protocol: str) -> str:
-    """A row for each data set, model and settings; mean ± standard deviation over the seeds."""
-    rows = sorted(_grouped(r for r in records if r.key.protocol == protocol), key=_order)
-    lines = [_line(_HEADER), _line(["---"] * len(_HEADER))]
-    lines += [_line(_values(row)) for row in rows]
-    return "\n".join(lines) + "\n"
+    """A row for each data set, model and settings; mean ± standard deviation over the seeds.
 
-
-def write_section(path: Path, name: str, content: str) -> None:
-    """Put ``content`` between the markers of section ``name`` in a Markdown file, in place of what is there."""
-    begin, end = BEGIN.format(name=name), END.format(name=name)
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    before, found, rest = text.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise InputError(f"no lines {quoted(begin)} and {quoted(end)}, between which the table would go", path)
-    write_files({path: f"{before}{begin}\n\n{content}\n{end}{after}".encode()})
+    Parts of data sets and planted networks are left to the studies that they belong to.
+    """
+    shown = (r for r in records if r.key.protocol == protocol and GraphSpec.parse(r.key.dataset).is_whole_dataset)
+    return markdown_lines(_HEADER, [_values(row) for row in sorted(_grouped(shown), key=_order)])
 
 
 def _grouped(records: Iterable[CellRecord]) -> list[_Row]:
@@ -80,42 +71,14 @@ def _values(row: _Row) -> list[str]:
         row.dataset,
         row.label,
         f"{len(seeds)} ({', '.join(map(str, seeds))})",
-        _epochs(row.cells),
-        _summary(row.cells, "intra", "auc"),
+        epochs_run(row.cells),
+        mean_and_spread(summary_of(row.cells, "intra.auc")),
         published.text("intra") if published else "",
-        _summary(row.cells, "inter", "auc"),
+        mean_and_spread(summary_of(row.cells, "inter.auc")),
         published.text("inter") if published else "",
-        _summary(row.cells, "inter", "auc_hard"),
-        _summary(row.cells, "inter", "mrr"),
-        _summary(row.cells, "inter", "hits@1"),
-        _summary(row.cells, "overall", "auc"),
+        mean_and_spread(summary_of(row.cells, "inter.auc_hard")),
+        mean_and_spread(summary_of(row.cells, "inter.mrr")),
+        mean_and_spread(summary_of(row.cells, "inter.hits@1")),
+        mean_and_spread(summary_of(row.cells, "overall.auc")),
         f"{published.overall:.2f}" if published else "",
     ]
-
-
-def _summary(cells: Sequence[CellRecord], kind: str, measure: str) -> str:
-    values = [cell.measures[kind][measure] for cell in cells]
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
-        return "–"
-    summary = Summary.of(known)
-    return f"{summary.mean:.3f}" + (f" ± {summary.std:.3f}" if len(known) > 1 else "")
-
-
-def _epochs(cells: Sequence[CellRecord]) -> str:
-    """Smallest and largest number of epochs that the layers and the vertical network were trained."""
-    horizontal: list[int] = []
-    vertical: list[int] = []
-    for cell in cells:
-        for label, part in cell.training.get("parts", {}).items():
-            (vertical if label == "between layers" else horizontal).append(part["epochs"])
-    return ", ".join(_range(numbers) for numbers in (horizontal, vertical) if numbers)
-
-
-def _range(numbers: Sequence[int]) -> str:
-    low, high = min(numbers), max(numbers)
-    return str(low) if low == high else f"{low}–{high}"
-
-
-def _line(values: Sequence[str]) -> str:
-    return "| " + " | ".join(value.replace("|", "\\|") for value in values) + " |"

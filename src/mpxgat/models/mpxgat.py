@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from mpxgat.arrays import Arrays
 from mpxgat.errors import SettingError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.models.embedding import EmbeddingModel
-from mpxgat.models.mpxgat_parts import LayerPart, Part, Trained, VerticalPart, chosen_device
+from mpxgat.models.mpxgat_parts import LayerPart, Net, Part, Trained, VerticalPart, chosen_device
 from mpxgat.models.mpxgat_settings import PUBLISHED, MPXGATSettings
 from mpxgat.nn.neighbourhood import Neighbourhood
-from mpxgat.nn.stack import VerticalNet
 from mpxgat.training.checkpoint import Checkpoint
 from mpxgat.training.loop import EpochReport, Outcome
 from mpxgat.training.memory import check_fits
@@ -45,10 +45,12 @@ class MPXGAT(EmbeddingModel):
 
     name = "mpxgat"
     description = "the paper's model: attention within layers, then across them"
+    _settings_class: ClassVar[type[MPXGATSettings]] = MPXGATSettings
+    _vertical_part: ClassVar[type[VerticalPart]] = VerticalPart
 
     def __init__(self, /, *, seed: int = 0, **settings: Any):
         super().__init__(seed=seed)
-        self._settings = MPXGATSettings.of(**settings)
+        self._settings = self._settings_class.of(**settings)
         self._parts: list[Part] = []
         self._trained: list[Trained] = []
 
@@ -66,10 +68,13 @@ class MPXGAT(EmbeddingModel):
 
     @property
     def beta(self) -> list[list[float]]:
-        """β as learned, for each block of MPXGAT-V a list over heads; ReLU(β) is the horizontal part's weight."""
-        _ = self.graph
-        net = cast(VerticalNet, self._parts[-1].net(self._trained[-1].parameters))
-        return [[] if beta is None else beta.tolist() for beta in net.beta]
+        """β as learned, for each block of MPXGAT-V a list over heads; ReLU(β) is the horizontal part's weight.
+
+        Empty where the vertical network has none.
+        """
+        _, net = self.vertical_network()
+        betas: Sequence[Tensor | None] = getattr(net, "beta", ())
+        return [[] if beta is None else beta.tolist() for beta in betas]
 
     @property
     def history(self) -> dict[str, list[dict[str, float]]]:
@@ -85,13 +90,22 @@ class MPXGAT(EmbeddingModel):
         return {"parts": parts, "beta": self.beta}
 
     def attention(self, node: int) -> dict[str, Attention]:
-        """Whom a node listens to, "horizontal" and "vertical": sender (itself too) and weights (blocks, heads)."""
+        """Whom a node listens to, "horizontal" and "vertical": sender (itself too) and weights (blocks, heads).
+
+        Nobody horizontally where no horizontal network was trained.
+        """
         number = int(self.graph.node_layer[node])
         start = int(self.graph.layer_start[number])
+        within = self._heard_by(number, node - start) if len(self._parts) > 1 else []
         return {
-            "horizontal": [(start + s, w) for s, w in self._heard_by(number, node - start)],
+            "horizontal": [(start + sender, weights) for sender, weights in within],
             "vertical": self._heard_by(len(self._parts) - 1, node),
         }
+
+    def vertical_network(self) -> tuple[Part, Net]:
+        """The trained vertical network and the part (links, inputs) it was trained as; for looking inside."""
+        _ = self.graph
+        return self._parts[-1], self._parts[-1].net(self._trained[-1].parameters)
 
     def _heard_by(self, position: int, node: int) -> Attention:
         part = self._parts[position]
@@ -106,17 +120,24 @@ class MPXGAT(EmbeddingModel):
         chosen_device(self._settings.device)
         layers = self._layer_parts(graph)
         empty = np.empty((graph.n_nodes, self._settings.out), dtype=np.float32)
-        for part in (*layers, VerticalPart.of(graph, empty, self._settings, self.seed)):
+        for part in (*layers, self._vertical_part.of(graph, empty, self._settings, self.seed)):
             check_fits(part.memory(), f"training {part.label}")
         trained = _learn_parts(layers, session)
-        self._horizontal = _embed_layers(layers, trained)
-        across = VerticalPart.of(graph, self._horizontal, self._settings, self.seed)
+        self._horizontal = self._embed_horizontally(graph, layers, trained)
+        across = self._vertical_part.of(graph, self._horizontal, self._settings, self.seed)
         trained += _learn_parts([across], session)
         self._parts, self._trained = [*layers, across], trained
         self._vertical = across.embed(across.net(trained[-1].parameters))
 
     def _layer_parts(self, graph: MultiplexGraph) -> list[Part]:
+        """The horizontal networks to train."""
         return [LayerPart.of(graph, number, self._settings, self.seed) for number in range(graph.n_layers)]
+
+    def _embed_horizontally(
+        self, graph: MultiplexGraph, layers: Sequence[Part], trained: Sequence[Trained]
+    ) -> NDArray[np.float32]:
+        embeddings = [part.embed(part.net(t.parameters)) for part, t in zip(layers, trained, strict=True)]
+        return np.concatenate(embeddings)
 
     # ---- saving ----------------------------------------------------------------------------------------
 
@@ -141,7 +162,7 @@ class MPXGAT(EmbeddingModel):
 
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
         self._horizontal, self._vertical = state["horizontal"], state["vertical"]
-        across = VerticalPart.of(graph, self._horizontal, self._settings, self.seed)
+        across = self._vertical_part.of(graph, self._horizontal, self._settings, self.seed)
         self._parts = [*self._layer_parts(graph), across]
         self._trained = []
         for part, outcome in zip(self._parts, notes["outcomes"], strict=True):
@@ -149,11 +170,6 @@ class MPXGAT(EmbeddingModel):
             parameters = {k.removeprefix(prefix): torch.from_numpy(v) for k, v in state.items() if k.startswith(prefix)}
             part.net(parameters)  # says so if they do not fit
             self._trained.append(Trained(parameters, Outcome(**outcome)))
-
-
-def _embed_layers(layers: Sequence[Part], trained: Sequence[Trained]) -> NDArray[np.float32]:
-    embeddings = [part.embed(part.net(t.parameters)) for part, t in zip(layers, trained, strict=True)]
-    return np.concatenate(embeddings)
 
 
 def _learn_parts(parts: Sequence[Part], session: Session) -> list[Trained]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from mpxgat.errors import SettingError, quoted
 from mpxgat.graph import MultiplexGraph
@@ -26,6 +27,7 @@ from mpxgat.training.checkpoint import Checkpoint, Parameters
 from mpxgat.training.loop import EpochReport, Outcome, Schedule, train
 from mpxgat.training.memory import training_bytes
 
+Net = HorizontalNet | VerticalNet
 _CUT, _START, _EPOCHS = range(3)  # what random numbers are for
 
 
@@ -69,7 +71,7 @@ class Part(ABC):
         """How it is trained."""
 
     @abstractmethod
-    def new_net(self) -> nn.Module:
+    def new_net(self) -> Net:
         """The network with its initial parameters."""
 
     @abstractmethod
@@ -80,9 +82,10 @@ class Part(ABC):
     def sampler(self) -> NegativeSampler:
         """Where non-links come from."""
 
-    @abstractmethod
     def attention(self, parameters: Parameters, around: Neighbourhood) -> tuple[Tensor, ...]:
         """Attention weights of every block, (E, heads) each, dropout off."""
+        weights: Callable[..., tuple[Tensor, ...]] = self.net(parameters).attention
+        return weights(*self.inputs(), around)
 
     def learn(self, checkpoint: Checkpoint | None, report: Callable[[EpochReport], None]) -> Trained:
         """Train with early stopping on links cut from ``links``."""
@@ -101,14 +104,14 @@ class Part(ABC):
         outcome = train(trainee, self.schedule, checkpoint, report)
         return Trained({name: tensor.cpu() for name, tensor in net.state_dict().items()}, outcome)
 
-    def net(self, parameters: Parameters) -> nn.Module:
+    def net(self, parameters: Parameters) -> Net:
         """The network with learned parameters, ready to embed."""
         net = self.new_net()
         net.load_state_dict(parameters)
         return net.eval()
 
     @torch.no_grad()
-    def embed(self, net: nn.Module) -> NDArray[np.float32]:
+    def embed(self, net: Net) -> NDArray[np.float32]:
         """(n, out) embeddings; all links carry messages, dropout is off."""
         embeddings: NDArray[np.float32] = net(*self.inputs(), self.neighbourhood()).numpy()
         return embeddings
@@ -140,6 +143,10 @@ class Part(ABC):
     def _columns(self) -> int:
         return self.n_nodes if self.features is None else self.features.shape[1]
 
+    def start(self) -> torch.Generator:
+        """Draws the initial parameters."""
+        return self._stream(_START).torch()
+
     def _stream(self, purpose: int) -> Stream:
         return Stream((self.seed, self.key, purpose))
 
@@ -148,7 +155,7 @@ class LayerPart(Part):
     """MPXGAT-H of one layer; nodes are numbered within the layer."""
 
     @classmethod
-    def of(cls, graph: MultiplexGraph, number: int, settings: MPXGATSettings, seed: int) -> LayerPart:
+    def of(cls, graph: MultiplexGraph, number: int, settings: MPXGATSettings, seed: int) -> Self:
         """Layer ``number`` of a graph."""
         start, stop = int(graph.layer_start[number]), int(graph.layer_start[number + 1])
         inside = graph.node_layer[graph.intra[:, 0]] == number
@@ -184,7 +191,7 @@ class LayerPart(Part):
         return HorizontalNet(
             self._columns,
             self.widths,
-            generator=self._stream(_START).torch(),
+            generator=self.start(),
             dropout=self.settings.dropout,
             style=self.settings.style,
             weighted=self.weight is not None,
@@ -193,12 +200,6 @@ class LayerPart(Part):
     def inputs(self) -> tuple[Input]:
         """Features, or one-hot."""
         return (self._input(),)
-
-    def attention(self, parameters: Parameters, around: Neighbourhood) -> tuple[Tensor, ...]:
-        """Within the layer."""
-        net = self.new_net()
-        net.load_state_dict(parameters)
-        return net.attention(*self.inputs(), around)
 
     def sampler(self) -> WithinLayer:
         """Pairs of the layer."""
@@ -214,9 +215,7 @@ class VerticalPart(Part):
     unit: NDArray[np.int32]
 
     @classmethod
-    def of(
-        cls, graph: MultiplexGraph, horizontal: NDArray[np.float32], settings: MPXGATSettings, seed: int
-    ) -> VerticalPart:
+    def of(cls, graph: MultiplexGraph, horizontal: NDArray[np.float32], settings: MPXGATSettings, seed: int) -> Self:
         """The vertical network of a graph."""
         features = graph.vertical_features
         return cls(
@@ -248,25 +247,19 @@ class VerticalPart(Part):
         """As set for MPXGAT-V."""
         return self.settings.vertical_schedule
 
-    def new_net(self) -> VerticalNet:
+    def new_net(self) -> Net:
         """MPXGAT-V with its initial parameters."""
         return VerticalNet(
             self._columns,
             self.horizontal.shape[1],
             self.widths,
-            generator=self._stream(_START).torch(),
+            generator=self.start(),
             dropout=self.settings.dropout,
             style=self.settings.style,
             weighted=self.weight is not None,
         )
 
-    def attention(self, parameters: Parameters, around: Neighbourhood) -> tuple[Tensor, ...]:
-        """Between layers."""
-        net = self.new_net()
-        net.load_state_dict(parameters)
-        return net.attention(*self.inputs(), around)
-
-    def inputs(self) -> tuple[Input, Tensor]:
+    def inputs(self) -> tuple[Input | Tensor, ...]:
         """Features or one-hot, and the horizontal embeddings, rows of length 1."""
         return self._input(), unit_rows(torch.from_numpy(self.horizontal))
 

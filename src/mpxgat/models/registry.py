@@ -15,6 +15,11 @@ from mpxgat.models.base import GRAPH, KIND, STATE, Model
 
 _PLACES = {
     "mpxgat": "mpxgat:MPXGAT",
+    "mpxgat-random": "mpxgat_random:MPXGATRandom",
+    "gat": "gat:GAT",
+    "graphsage": "graphsage:GraphSAGE",
+    "multiplexsage": "multiplexsage:MultiplexSAGE",
+    "gatne": "gatne:GATNE",
     "rules": "structural:Rules",
     "closure": "structural:Closure",
     "exclusion": "structural:Exclusion",

@@ -1,8 +1,8 @@
 """GraphSAGE's network: every block adds a node's own vector and the means of its neighbours', each through a matrix.
 
-    h'_i = σ( W h_i + Σ_r W_r mean_{j in N_r(i)} h_j )          r: kinds of link
+    h'_i = σ( W_0 h_i + Σ_r W_r mean_{j in N_r(i)} h_j )          r = 1, …: kinds of link
 
-With one kind this is the mean aggregator of GraphSAGE, W applied to the concatenation of both (Hamilton et al. 2017,
+With one kind this is the mean aggregator of GraphSAGE, one matrix on the concatenation of both (Hamilton et al. 2017,
 algorithm 1, line 5); with two, intra and inter links, that of MultiplexSAGE (Gallo et al. 2023). No bias, as in their
 code. It takes neighbours as they come, drawn or all of them.
 """
@@ -10,33 +10,32 @@ code. It takes neighbours as they come, drawn or all of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F  # noqa: N812
 
-from mpxgat.nn.steady import product, total
+from mpxgat.nn.rows import sum_rows
+from mpxgat.nn.steady import add_product, product, total
 from mpxgat.nn.transform import glorot
 
 
-class Bags(NamedTuple):
-    """Lists of rows: list i is rows[offsets[i] : offsets[i+1]]; rows (m,), offsets (k+1,)."""
-
-    rows: Tensor
-    offsets: Tensor
-
-
 class Hop(NamedTuple):
-    """Whom a block computes, and from whom: both as rows of what the block before gave (of the input, at first)."""
+    """Whom a block computes and from whom, both as rows of what the block before gave (at first, of the input).
 
-    receivers: Tensor  # (k,)
-    senders: tuple[Bags, ...]  # for each kind of link k lists
+    For k receivers and r kinds of link (1 + r) * k lists: each receiver itself, then for each kind its neighbours.
+    List i is rows[offsets[i] : offsets[i+1]].
+    """
+
+    receivers: int
+    rows: Tensor  # (m,)
+    offsets: Tensor  # ((1 + r) * k + 1,)
 
     def to(self, device: torch.device) -> Hop:
         """The same on another device."""
-        senders = (Bags(bags.rows.to(device), bags.offsets.to(device)) for bags in self.senders)
-        return Hop(self.receivers.to(device), tuple(senders))
+        return Hop(self.receivers, self.rows.to(device), self.offsets.to(device))
 
 
 class SageBlock(nn.Module):
@@ -44,13 +43,13 @@ class SageBlock(nn.Module):
 
     def __init__(self, inputs: int, out: int, kinds: int, generator: torch.Generator):
         super().__init__()
-        self.W_self = glorot((inputs, out), generator)
-        self.W_neighbours = nn.ParameterList(glorot((inputs, out), generator) for _ in range(kinds))
+        self.W = nn.ParameterList(glorot((inputs, out), generator) for _ in range(1 + kinds))
 
     def forward(self, h: Tensor, hop: Hop) -> Tensor:
-        result = product(h.index_select(0, hop.receivers), self.W_self)
-        for W, bags in zip(self.W_neighbours, hop.senders, strict=True):
-            result = result + product(mean_rows(h, bags), W)
+        own, *means = mean_rows(h, hop.rows, hop.offsets).view(len(self.W), hop.receivers, h.shape[1]).unbind()
+        result = product(own, self.W[0])
+        for mean, W in zip(means, self.W[1:], strict=True):
+            result = add_product(result, mean, W)
         return result
 
 
@@ -61,12 +60,13 @@ class SageNet(nn.Module):
     features    (n, p) appended to the identity embeddings, or None
     """
 
+    features: Tensor | None
+
     def __init__(self, n_nodes: int, dimensions: int, kinds: int, features: Tensor | None, generator: torch.Generator):
         super().__init__()
         inputs = dimensions + (0 if features is None else features.shape[1])
         self.identity = glorot((n_nodes, dimensions), generator)
         self.register_buffer("features", features, persistent=False)
-        self.features: Tensor | None
         self.first = SageBlock(inputs, dimensions, kinds, generator)
         self.second = SageBlock(dimensions, dimensions, kinds, generator)
 
@@ -77,9 +77,31 @@ class SageNet(nn.Module):
         return F.normalize(self.second(h, hops[1]))
 
 
-def mean_rows(h: Tensor, bags: Bags) -> Tensor:
-    """The mean of every list's rows of ``h`` (n, d), zeros for an empty one: (k, d)."""
-    return F.embedding_bag(bags.rows, h, bags.offsets, mode="mean", include_last_offset=True)
+def mean_rows(h: Tensor, rows: Tensor, offsets: Tensor) -> Tensor:
+    """The mean of every list's rows of ``h`` (n, d), zeros for an empty list: rows (m,), offsets (k+1,) -> (k, d)."""
+    result: Tensor = _MeanRows.apply(h, rows, offsets)  # type: ignore[no-untyped-call]
+    return result
+
+
+class _MeanRows(torch.autograd.Function):
+    """As `embedding_bag` with mode "mean", but a faster backward pass: a minibatch takes a sixth less time."""
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, rows: Tensor, offsets: Tensor) -> Tensor:
+        ctx.save_for_backward(rows, offsets)
+        ctx.n = len(h)
+        return F.embedding_bag(rows, h, offsets, mode="mean", include_last_offset=True)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        rows, offsets = ctx.saved_tensors
+        sizes = offsets.diff()
+        lists = torch.arange(len(sizes), device=rows.device).repeat_interleave(sizes, output_size=len(rows))
+        ordered, order = torch.sort(rows, stable=True)
+        bins = torch.arange(ctx.n + 1, device=rows.device)
+        back, weights = lists[order], sizes.to(grad.dtype).reciprocal_()
+        return sum_rows(grad, back, torch.searchsorted(ordered, bins), weights[back]), None, None
 
 
 def contrast_loss(z: Tensor, other: Tensor, negatives: Tensor) -> Tensor:

@@ -1,0 +1,265 @@
+"""`mpxgat benchmark`: the paper's tables, studies over swept values, and experiments of one's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mpxgat.cli.benchmark_progress import benchmark_progress, describe
+from mpxgat.cli.data import JsonOption
+from mpxgat.cli.output import print_json, print_note, print_table
+from mpxgat.errors import OutputError, SettingError, printable, quoted
+
+if TYPE_CHECKING:
+    from mpxgat.experiments.experiment import Experiment
+    from mpxgat.experiments.records import CellRecord
+    from mpxgat.experiments.runner import Failed
+    from mpxgat.experiments.tables import Table
+
+TABLES = ("1", "2", "3", "4", "5")
+STUDIES = ("overlap", "mixing", "density", "known", "layers")
+
+app = typer.Typer(no_args_is_help=True, help="Run experiments and make their tables and charts; resumable.")
+
+SeedsOption = Annotated[
+    int | None, typer.Option(min=1, help="Number of repetitions; the experiment's own if not given.")
+]
+FirstSeedOption = Annotated[
+    int | None, typer.Option(min=0, help="Seed of the first one: 0, or 100 with --quick, if not given.")
+]
+QuickOption = Annotated[bool, typer.Option("--quick", help="A smaller version, which its tables say; kept apart.")]
+JobsOption = Annotated[int, typer.Option(min=1, help="Cells computed side by side, each in a process.")]
+ResultsOption = Annotated[
+    Path, typer.Option(metavar="FOLDER", help="Results on record: all *.jsonl in it are read, one is added to.")
+]
+RecordedOption = Annotated[bool, typer.Option("--recorded", help="Compute nothing: show what is on record.")]
+OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="Write the tables to a Markdown file.")]
+IntoOption = Annotated[
+    Path | None, typer.Option(help="Put each table into a Markdown file, between the markers of its section.")
+]
+ChartsOption = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="Where charts go. [default: charts in the results folder]")
+]
+
+_RESULTS = Path("mpxgat-results")
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What all these commands are asked alike."""
+
+    seeds: int | None
+    first_seed: int | None
+    quick: bool
+    jobs: int
+    results: Path
+    added_to: str
+    recorded: bool
+    output: Path | None
+    into: Path | None
+    json: bool
+    charts: Path | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Results of quick versions are never among the others."""
+        return self.results / "quick" if self.quick else self.results
+
+
+@app.command("paper")
+def paper(
+    table: Annotated[list[str] | None, typer.Option(metavar="N", help="1 to 5; all if not given.")] = None,
+    dataset: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this data set.")] = None,
+    seeds: SeedsOption = None,
+    first_seed: FirstSeedOption = None,
+    quick: QuickOption = False,
+    jobs: JobsOption = 1,
+    results: ResultsOption = _RESULTS,
+    recorded: RecordedOption = False,
+    output: OutputOption = None,
+    into: IntoOption = None,
+    json: JsonOption = False,
+) -> None:
+    """The tables of the MPXGAT paper, leak-free, with the published figures beside."""
+    from mpxgat.experiments.config import CONFIGS
+    from mpxgat.experiments.dataset_table import read_dataset_table
+
+    wanted = [_one_of(TABLES, number, "table") for number in table or TABLES]
+    request = _Request(seeds, first_seed, quick, jobs, results, "paper.jsonl", recorded, output, into, json)
+    experiments = _experiments([CONFIGS / f"table{number}.toml" for number in wanted if number != "1"], request)
+    sizes = read_dataset_table(CONFIGS / "table1.toml")
+    if dataset:
+        known = {entry.name: None for entry in sizes.entries if "1" in wanted}
+        known |= {str(cell.graph.dataset): None for experiment in experiments for cell in experiment.cells}
+        for name in dataset:
+            _one_of(tuple(known), name, "data set")
+        narrowed = [experiment.only(dataset) for experiment in experiments]
+        experiments = [experiment for experiment in narrowed if experiment.cells]
+    _run(experiments, request, [sizes.make(dataset or ())] if "1" in wanted else [])
+
+
+@app.command("sweep")
+def sweep(
+    study: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help=f"{', '.join(STUDIES)}; all if not given.")
+    ] = None,
+    seeds: SeedsOption = None,
+    first_seed: FirstSeedOption = None,
+    quick: QuickOption = False,
+    jobs: JobsOption = 1,
+    results: ResultsOption = _RESULTS,
+    charts: ChartsOption = None,
+    recorded: RecordedOption = False,
+    output: OutputOption = None,
+    into: IntoOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Studies the paper leaves open: AUC over properties of planted networks, and over layers added one by one."""
+    from mpxgat.experiments.config import CONFIGS
+
+    wanted = [_one_of(STUDIES, name, "study") for name in study or STUDIES]
+    request = _Request(seeds, first_seed, quick, jobs, results, "sweep.jsonl", recorded, output, into, json, charts)
+    _run(_experiments([CONFIGS / f"{name}.toml" for name in wanted], request), request)
+
+
+@app.command("run")
+def run(
+    config: Annotated[
+        list[Path], typer.Argument(metavar="FILE.toml…", help="Experiments as docs/experiments.md says.")
+    ],
+    seeds: SeedsOption = None,
+    first_seed: FirstSeedOption = None,
+    quick: QuickOption = False,
+    jobs: JobsOption = 1,
+    results: ResultsOption = _RESULTS,
+    charts: ChartsOption = None,
+    recorded: RecordedOption = False,
+    output: OutputOption = None,
+    into: IntoOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Experiments of your own, each a TOML file."""
+    request = _Request(seeds, first_seed, quick, jobs, results, "run.jsonl", recorded, output, into, json, charts)
+    _run(_experiments(config, request), request)
+
+
+def _one_of(known: Sequence[str], name: str, what: str) -> str:
+    if name not in known:
+        raise SettingError(f"no {what} {quoted(name)}; known are {', '.join(known)}")
+    return name
+
+
+def _experiments(paths: Sequence[Path], request: _Request) -> list[Experiment]:
+    """Read and check everything, before anything is computed."""
+    from mpxgat.experiments.config import check_experiment, read_config
+    from mpxgat.experiments.sweep_chart import require_plots
+
+    experiments = []
+    for path in paths:
+        experiment = read_config(path)
+        if request.quick:
+            experiment = experiment.quick_version()
+        if request.seeds is not None or request.first_seed is not None:
+            first = experiment.seeds[0] if request.first_seed is None else request.first_seed
+            experiment = experiment.with_seeds(first, request.seeds or len(experiment.seeds))
+        check_experiment(experiment)
+        experiments.append(experiment)
+    if any(experiment.sweep for experiment in experiments):
+        require_plots()
+    return experiments
+
+
+def _run(experiments: Sequence[Experiment], request: _Request, tables: Sequence[Table] = ()) -> None:
+    """Compute what is missing, then show ``tables`` and those of the experiments; exit code 2 if a cell failed."""
+    from mpxgat.experiments.sweep_chart import write_chart
+    from mpxgat.experiments.tables import make_table
+
+    _check_places([*(table.name for table in tables), *(experiment.name for experiment in experiments)], request)
+    on_record, failed = _compute(experiments, request)
+    made = [make_table(experiment, on_record) for experiment in experiments]
+    folder = request.charts or request.folder / "charts"
+    charts = {e.name: write_chart(e, t, folder) for e, t in zip(experiments, made, strict=True) if e.sweep}
+    _show([*tables, *made], charts, failed, request)
+    if failed:
+        for failure in failed:
+            print_note(f"failed: {describe(failure.key)}: {failure.problem}", limit=4000)
+        raise typer.Exit(2)
+
+
+def _check_places(names: Sequence[str], request: _Request) -> None:
+    """What would go wrong at the end is told at the beginning."""
+    from mpxgat.experiments.markdown import find_section
+
+    for name in names:
+        if names.count(name) > 1:
+            raise SettingError(f"two experiments are called {quoted(name)}, expected a name of its own for each")
+        if request.into is not None:
+            find_section(request.into, name)
+    if request.output is not None and not request.output.parent.is_dir():
+        raise OutputError(f"{printable(request.output, 300)}: there is no folder {quoted(request.output.parent, 300)}")
+
+
+def _compute(experiments: Sequence[Experiment], request: _Request) -> tuple[dict[str, CellRecord], list[Failed]]:
+    """What is on record in the end, and what failed."""
+    from mpxgat.experiments.results_folder import ResultsFolder
+    from mpxgat.experiments.runner import Failed, missing_keys, run_cells
+
+    folder = ResultsFolder(request.folder, request.added_to)
+    keys = missing_keys((key for experiment in experiments for key in experiment.cell_keys()), ())
+    if request.recorded or not keys:
+        return folder.read(), []
+    failed = []
+    with folder.locked():
+        missing = missing_keys(keys, folder.read())
+        if not request.json:
+            print_note(f"{len(keys) - len(missing)} of {len(keys)} results are on record in {folder.path}")
+        try:
+            with benchmark_progress(missing, request.jobs, quiet=request.json) as show:
+                for event in run_cells(missing, folder, request.jobs):
+                    show(event)
+                    if isinstance(event, Failed):
+                        failed.append(event)
+        except KeyboardInterrupt:
+            print_note(f"what is finished is on record in {folder.path}; start the same command again to go on")
+            raise
+        return folder.read(), failed
+
+
+def _show(tables: Sequence[Table], charts: dict[str, list[Path]], failed: Sequence[Failed], request: _Request) -> None:
+    """Print, and write where asked to."""
+    from mpxgat.experiments.markdown import write_section
+    from mpxgat.io.files import write_files
+
+    if request.json:
+        print_json(
+            {
+                "quick": request.quick,
+                "tables": [table.to_record() for table in tables],
+                "charts": [str(path) for paths in charts.values() for path in paths],
+                "failed": [{"cell": describe(failure.key), "problem": failure.problem} for failure in failed],
+            }
+        )
+    else:
+        for table in tables:
+            print_table(table.columns, table.rows, title=table.title)
+            print_note(" ".join(table.notes), limit=4000)
+        for paths in charts.values():
+            print_note(f"the chart is in {paths[0]} and {paths[1].name}")
+    if request.output is not None:
+        text = "\n".join(_markdown(table, charts.get(table.name), request.output) for table in tables)
+        write_files({request.output: text.encode()})
+    if request.into is not None:
+        for table in tables:
+            write_section(request.into, table.name, _markdown(table, charts.get(table.name), request.into))
+
+
+def _markdown(table: Table, chart: Sequence[Path] | None, page: Path) -> str:
+    """The table, and the chart above it as seen from the page."""
+    if chart is None:
+        return table.markdown()
+    return f"![{table.title}]({Path(os.path.relpath(chart[0], page.parent)).as_posix()})\n\n{table.markdown()}"

@@ -1,0 +1,160 @@
+"""GraphSAGE (Hamilton et al. 2017), as the paper compares with it: all links are alike.
+
+A node's vector comes from a trainable identity embedding of its own, the mean of drawn neighbours' vectors, and the
+mean of theirs; it has length 1. Vectors are trained so that the ends of a link are near each other and far from nodes
+drawn in proportion to degree^0.75. Weights of links are not read: the mean aggregator has no place for them.
+
+Once trained, all nodes are embedded with *all* neighbours instead of drawn ones: that is the mean which drawing
+estimates, it needs no chance, and it predicts held-out links better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from mpxgat.arrays import Arrays
+from mpxgat.graph import MultiplexGraph
+from mpxgat.models.embedding import EmbeddingModel
+from mpxgat.models.link_training import Stream
+from mpxgat.models.mpxgat_parts import chosen_device
+from mpxgat.models.sage_training import Kind, SageLinks, SageTrainee, all_hops
+from mpxgat.models.settings import Settings
+from mpxgat.nn.sage import SageNet
+from mpxgat.sampling.neighbours import Neighbours
+from mpxgat.training.loop import Outcome, Schedule, train
+from mpxgat.training.session import Session
+
+_CUT, _START, _EPOCHS = range(3)  # what random numbers are for
+_PART, _FILE = "all links", "all-links"
+_Links = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True)
+class SageSettings(Settings):
+    """Settings of GraphSAGE and MultiplexSAGE.
+
+    dimensions      of identity embeddings, of the hidden and of the last block
+    samples_1       neighbours drawn for the first block (for the neighbours of a node)
+    samples_2       neighbours drawn for the second block (for the node itself)
+    negatives       nodes drawn for each minibatch that its links are told from
+    batch           links in a minibatch
+    lr, weight_decay, epochs    Adam, and its largest number of epochs
+    check_every, patience       epochs between validations; validations without a better one before stopping
+    validation      share of the training links of both kinds kept out of training to stop on
+    device          where to compute: "cpu", "cuda", …
+    """
+
+    dimensions: int = 128
+    samples_1: int = 25
+    samples_2: int = 10
+    negatives: int = 20
+    batch: int = 512
+    lr: float = 1e-3
+    weight_decay: float = 0.0
+    epochs: int = 50
+    check_every: int = 1
+    patience: int = 5
+    validation: float = 0.1
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        self.check_at_least(1, "dimensions", "samples_1", "samples_2", "negatives", "batch")
+        self.check_share("validation")
+        _ = self.schedule  # checks its own ranges
+
+    @property
+    def schedule(self) -> Schedule:
+        """How long to train, and how."""
+        return Schedule(self.epochs, self.check_every, self.patience, self.lr, self.weight_decay)
+
+
+class GraphSAGE(EmbeddingModel):
+    """One embedding for both kinds of link. Settings by name: see `SageSettings`."""
+
+    name = "graphsage"
+    description = "means of neighbours' vectors; intra and inter links are not told apart"
+
+    def __init__(self, /, *, seed: int = 0, **settings: Any):
+        super().__init__(seed=seed)
+        self._settings = SageSettings.of(**settings)
+        self._outcome: Outcome | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings, defaults included."""
+        return self._settings.to_dict()
+
+    @property
+    def history(self) -> dict[str, list[dict[str, float]]]:
+        """A row for each validation: epoch, loss, validation AUC (mean of intra and inter)."""
+        return {_PART: self._trained.history}
+
+    def training_summary(self) -> dict[str, Any]:
+        """Epochs run, best epoch and its validation AUC."""
+        outcome = self._trained
+        return {
+            "parts": {_PART: {"epochs": outcome.epochs, "best_epoch": outcome.best_epoch, "best": outcome.best_value}}
+        }
+
+    def _kinds(self, n_nodes: int, n_layers: int, intra: _Links, inter: _Links) -> list[Kind]:
+        """The ways of messages: here one kind, of all links."""
+        links = np.concatenate([intra, inter])
+        return [Kind(Neighbours.of(n_nodes, links), (self._settings.samples_1, self._settings.samples_2))]
+
+    # ---- learning --------------------------------------------------------------------------------------
+
+    def _learn(self, graph: MultiplexGraph, session: Session) -> None:
+        device = chosen_device(self._settings.device)
+        links = SageLinks.cut(graph, self._settings.validation, self._stream(_CUT).numpy())
+        kinds = self._kinds(graph.n_nodes, graph.n_layers, links.intra.training, links.inter.training)
+        start = self._stream(_START).torch()
+        net = SageNet(graph.n_nodes, self._settings.dimensions, len(kinds), _features(graph), start).to(device)
+        trainee = SageTrainee(
+            net, links, kinds, self._settings.batch, self._settings.negatives, self._stream(_EPOCHS), device
+        )
+        report = partial(session.report, _PART)
+        self._outcome = train(trainee, self._settings.schedule, session.checkpoint(_FILE), report)
+        everyone = all_hops(self._kinds(graph.n_nodes, graph.n_layers, graph.intra, graph.inter))
+        with torch.no_grad():
+            self._horizontal = net.cpu()(everyone).numpy()
+        self._vertical = self._horizontal
+
+    def _stream(self, purpose: int) -> Stream:
+        return Stream((self.seed, 0, purpose))
+
+    # ---- saving ----------------------------------------------------------------------------------------
+
+    def _state(self) -> Arrays:
+        return {"embedding": self.horizontal}
+
+    def _notes(self) -> dict[str, Any]:
+        return {"outcome": asdict(self._trained)}
+
+    def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
+        self._horizontal = self._vertical = state["embedding"]
+        self._outcome = Outcome(**notes["outcome"])
+
+    @property
+    def _trained(self) -> Outcome:
+        _ = self.graph  # says so if the model is not fitted
+        assert self._outcome is not None
+        return self._outcome
+
+
+def _features(graph: MultiplexGraph) -> Tensor | None:
+    """(n, p) all features of the nodes, each with mean 0 and standard deviation 1, as the original does; or None."""
+    parts = [part.values for part in (graph.horizontal_features, graph.vertical_features) if part is not None]
+    if not parts:
+        return None
+    values = np.concatenate(parts, axis=1).astype(np.float64)
+    values -= values.mean(axis=0)
+    spread = values.std(axis=0)
+    return torch.from_numpy((values / np.where(spread > 0, spread, 1)).astype(np.float32))

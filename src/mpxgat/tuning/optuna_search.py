@@ -1,0 +1,147 @@
+"""Search by optuna: settings drawn where trials went well so far (TPE), poor trials given up early, SQLite storage.
+
+Chance comes from the seed, the trial's number and the setting's name. So a search that was killed goes on as if it
+had not been; only processes side by side make the outcome depend on who was quicker.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from dataclasses import asdict
+from functools import partial
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import optuna
+from optuna.exceptions import StorageInternalError
+from optuna.trial import TrialState
+from sqlalchemy.exc import DatabaseError
+from sqlalchemy.pool import NullPool
+
+from mpxgat.errors import InputError
+from mpxgat.tuning.book import Plan, Taken
+from mpxgat.tuning.folder import Claim, SearchFolder
+from mpxgat.tuning.space import Space, check_space, suggest, varied
+from mpxgat.tuning.task import GiveUp, Task
+from mpxgat.tuning.trials import FINISHED, PRUNED, Trial
+
+if TYPE_CHECKING:
+    from mpxgat.training.loop import EpochReport
+
+_STATES = {FINISHED: TrialState.COMPLETE, PRUNED: TrialState.PRUNED}  # or else it failed
+_RECORD, _PARTS = "record", "parts"  # names of a trial's attributes in the storage
+_SECONDS_TO_WAIT = 60  # for another process that writes
+_WARM_UP = 0.2  # share of a part's epochs before which trials are not compared
+_EPOCHS = 1_000_000  # more than a part ever has
+
+
+def optuna_plan(model: str, space: Space, total: int, *, prune: bool = True) -> Plan:
+    """So many trials in a space; SettingError for a space that does not fit the model.
+
+    Values drawn in one space say nothing of another, so the space must stay the same; the number of trials may grow.
+    """
+    check_space(model, space)
+    identity = {"method": "optuna", "space": space}
+    return Plan(varied(space), total, identity, partial(OptunaBook, space, total, prune))
+
+
+class OptunaBook:
+    """The trials of a study in the folder's file ``study.db``."""
+
+    def __init__(self, space: Space, total: int, prune: bool, folder: SearchFolder, task: Task):
+        self._space, self._total, self._folder, self._task = space, total, folder, task
+        self._running: optuna.Trial | None = None
+        path = folder.path / "study.db"
+        connect = partial(sqlite3.connect, path, timeout=_SECONDS_TO_WAIT, check_same_thread=False)
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        try:
+            with folder.turn():
+                self._study = optuna.create_study(
+                    storage=optuna.storages.RDBStorage(
+                        "sqlite:///study.db", engine_kwargs={"creator": connect, "poolclass": NullPool}
+                    ),
+                    study_name="tune",
+                    direction="maximize",
+                    load_if_exists=True,
+                    pruner=optuna.pruners.MedianPruner() if prune else optuna.pruners.NopPruner(),
+                )
+        except (DatabaseError, StorageInternalError):
+            raise InputError("this is no storage of optuna's, or a damaged one", path) from None
+
+    def trials(self) -> list[Trial]:
+        """All trials on record."""
+        found = [trial for trial in self._study.get_trials(deepcopy=False) if trial.state.is_finished()]
+        return [Trial(**trial.user_attrs[_RECORD]) for trial in found if _RECORD in trial.user_attrs]
+
+    def take(self) -> Taken | None:
+        """A trial that a killed process has left, or a new one if there are not enough yet."""
+        known = self._study.get_trials(deepcopy=False)
+        for left in known:
+            if left.state == TrialState.RUNNING and (claim := self._claim(left.number)):
+                trial = optuna.Trial(self._study, left._trial_id)  # its settings, as far as drawn, are in the storage
+                return self._taken(trial, set(left.intermediate_values), claim)
+        if len(known) >= self._total:
+            return None
+        trial = self._study.ask()
+        claim = self._claim(trial.number)
+        assert claim is not None, "a new trial cannot be in work elsewhere"
+        return self._taken(trial, set(), claim)
+
+    def record(self, taken: Taken, trial: Trial) -> None:
+        """Tell optuna."""
+        assert self._running is not None
+        self._running.set_user_attr(_RECORD, asdict(trial))
+        value = trial.value if trial.state == FINISHED else None
+        self._study.tell(self._running, value, _STATES.get(trial.state, TrialState.FAIL))
+
+    def _claim(self, number: int) -> Claim | None:
+        return self._folder.claim(f"trial-{number:06d}")
+
+    def _taken(self, trial: optuna.Trial, reported: set[int], claim: Claim) -> Taken:
+        given = {name: self._value(trial, name) for name in self._space}
+        self._running = trial
+        watch = _Watch(trial, reported, self._task.measure)
+        return Taken(trial.number + 1, self._task.settings(given), claim, watch)
+
+    def _value(self, trial: optuna.Trial, name: str) -> Any:
+        spec = self._space[name]
+        if not isinstance(spec, dict):
+            return spec
+        state = np.random.SeedSequence((self._task.seed, trial.number, zlib.crc32(name.encode())))
+        self._study.sampler = optuna.samplers.TPESampler(seed=int(state.generate_state(1)[0]))
+        return suggest(trial, name, spec, self._task.settings({})[name])
+
+
+class _Watch:
+    """Tells optuna of each validation and gives the trial up if the median of the others was better by then.
+
+    A trial's value is the mean, over the parts trained so far, of their best validation AUC. The number of earlier
+    parts is added: optuna compares the best value of all steps, and this way it is one of the part in training.
+    """
+
+    def __init__(self, trial: optuna.Trial, reported: set[int], measure: str):
+        self._trial, self._reported, self._measure = trial, reported, measure
+        self._best: dict[str, float] = trial.user_attrs.get(_PARTS, {})
+
+    def __call__(self, part: str, report: EpochReport) -> None:
+        """After an epoch."""
+        if report.validation is None or report.epoch < _WARM_UP * report.epochs or not _tells(part, self._measure):
+            return
+        if part not in self._best or report.validation > self._best[part]:
+            self._best[part] = report.validation
+            self._trial.set_user_attr(_PARTS, self._best)
+        earlier = list(self._best).index(part)
+        step = earlier * _EPOCHS + report.epoch
+        if step not in self._reported:  # by a process that was killed
+            self._trial.report(earlier + fmean(list(self._best.values())[: earlier + 1]), step)
+        if self._trial.should_prune():
+            raise GiveUp
+
+
+def _tells(part: str, measure: str) -> bool:
+    """Whether a part of the model tells something of the measure: MPXGAT's layers do not tell of inter links."""
+    if part == "between layers":
+        return measure != "intra"
+    return measure != "inter" or not part.startswith("layer ")
