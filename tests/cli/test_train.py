@@ -163,13 +163,24 @@ def test_ctrl_c_stops_worker_processes_too(data, tmp_path):
     command = [sys.executable, "-m", "mpxgat.cli.app", *map(str, arguments), "--save-every", "0"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,
+        # Tests run in the background of a shell ignore Ctrl-C, and what they start would too.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         deadline = time.monotonic() + 120
         while not list((folder / "checkpoints").glob("horizontal*")) and time.monotonic() < deadline:
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
-        _, said = process.communicate(timeout=60)  # returns when no process holds the pipes any more
+        try:
+            _, said = process.communicate(timeout=60)  # returns when no process holds the pipes any more
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 130
     assert said.startswith(f"the run is not finished; go on with: mpxgat train {data} -o {folder} --resume\n")
     assert "Traceback" not in said

@@ -92,11 +92,12 @@ def test_the_order_of_nodes_tells_nothing_about_who_is_who(name):
     shuffled = with_order(split.train, order, place)
     positives, others = split.inter.positives, some_pairs(graph, 2000)
     others = others[graph.node_layer[others[:, 0]] != graph.node_layer[others[:, 1]]]
-    aucs = []
+    seeds = range(4) if name in SMALL else (1,)  # what is trained for a moment scatters by .1 around its mean
+    means = []
     for train, move in ((split.train, np.arange(graph.n_nodes)), (shuffled, place)):
-        model = make_model(name, seed=1).fit(train)
-        aucs.append(auc(model.score(move[positives]), model.score(move[others])))
-    assert aucs[0] == pytest.approx(aucs[1], abs=1e-9 if name not in SMALL else 0.15)
+        models = [make_model(name, seed=seed).fit(train) for seed in seeds]
+        means.append(np.mean([auc(model.score(move[positives]), model.score(move[others])) for model in models]))
+    assert means[0] == pytest.approx(means[1], abs=0.15 if name in SMALL else 1e-9)
 
 
 @every_model
