@@ -221,6 +221,11 @@ def test_it_finds_the_links_of_a_planted_network(communities):
     assert summary["best_epoch"] <= summary["epochs"] <= 50
 
 
+def test_a_graph_without_nodes_is_no_trouble():
+    empty = random_graph(1).subgraph([])
+    assert GATNE(seed=100, **SMALL).fit(empty).horizontal.shape == (0, 8)
+
+
 def test_there_is_a_vector_of_length_one_for_each_node_and_type():
     model = GATNE(seed=100, **SMALL).fit(random_graph(1))
     assert model.horizontal.shape == model.vertical.shape == (model.graph.n_nodes, 8)

@@ -13,9 +13,9 @@ class GATNESettings(Settings):
     """Settings of GATNE-T and GATNE-I. Widths, walks and negatives are as published (Cen et al. 2019).
 
     Published are also 20 walks from every node, drawn once, batches of 64 pairs and a learning rate of 0.001. Here
-    walks are drawn anew for every epoch, so an epoch needs only one from every node; batches are large, as a step costs
-    the same for all that fits into memory, and the learning rate is higher in turn. Those and the weight decay, which
-    the original does without, were chosen on the data sets fftwyt, drosophila and arxiv, seeds 100 and 101.
+    walks are drawn anew for every epoch, so an epoch needs only one from every node. A step composes all vectors and
+    moves all parameters, whatever its batch, so batches are large and the learning rate is higher in turn. Those and
+    the weight decay, which the original does without, were chosen on fftwyt, drosophila and arxiv, seeds 100 and 101.
 
     dimensions              of the embeddings
     edge_dimensions         of the edge embeddings, one for each node and type of link
@@ -63,4 +63,4 @@ class GATNESettings(Settings):
 
     def schedule(self, n_nodes: int) -> Schedule:
         """Training on a graph of that size."""
-        return Schedule(self.epochs, self.check_every, self.patience, self.lr, self.weight_decay / n_nodes)
+        return Schedule(self.epochs, self.check_every, self.patience, self.lr, self.weight_decay / max(n_nodes, 1))

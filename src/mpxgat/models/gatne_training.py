@@ -24,7 +24,7 @@ from mpxgat.sampling.neighbours import Neighbours
 from mpxgat.sampling.walks import random_walks, skip_gram_pairs
 
 _PAIRS_AT_ONCE = 1 << 20  # of an epoch that are in memory together
-_FEWEST_STEPS = 20  # for as many pairs
+_FEWEST_STEPS = 20  # for them: a graph of a few hundred nodes would have one, and hardly learn
 Pairs = NDArray[np.int64]
 
 
@@ -66,7 +66,7 @@ class SkipGramTrainee:
         means = [means_of(neighbours, self._device) for neighbours in drawn]
         starts = rng.permutation(np.tile(self._nodes, settings.walks))
         most_pairs = 2 * len(self._types) * settings.walk_length * min(settings.window, settings.walk_length)
-        for part in np.array_split(starts, -(-len(starts) * most_pairs // _PAIRS_AT_ONCE)):
+        for part in np.array_split(starts, 1 + len(starts) * most_pairs // _PAIRS_AT_ONCE):
             for kind, pairs in self._batches(part, rng):
                 batch = self._with_negatives(pairs, rng)
                 yield skip_gram_loss(self._net(kind, means), self._net.context, batch)
