@@ -137,8 +137,7 @@ def test_an_epoch_has_every_pair_of_its_walks_once_with_its_negatives():
     trainee = SkipGramTrainee(net, graph.n_nodes, links, settings, Stream((100, 0, 0)), CPU)
     starts = np.tile(np.arange(graph.n_nodes), 2)
     batches = trainee._batches(starts, np.random.default_rng(1))
-    assert len(batches) >= 20
-    assert max(len(pairs) for _, pairs in batches) <= 300
+    assert max(len(pairs) for _, pairs in batches) == 300
     per_walk = 2 * sum(10 - distance for distance in range(1, 6))  # nodes of a walk that are up to 5 steps apart
     for kind, neighbours in enumerate(trainee._types):
         pairs = np.concatenate([batch for of, batch in batches if of == kind])
@@ -148,6 +147,14 @@ def test_an_epoch_has_every_pair_of_its_walks_once_with_its_negatives():
     assert contexts.shape == (len(batches[0][1]), 1 + 3)
     rebuilt = np.stack([np.repeat(np.arange(graph.n_nodes), np.diff(offsets)), contexts[:, 0]], axis=1)
     assert sorted(rebuilt.tolist()) == sorted(batches[0][1].tolist())
+
+
+def test_a_small_graph_takes_smaller_batches():
+    graph = random_graph(4)
+    links = SageLinks.cut(graph, 0.1, np.random.default_rng(0))
+    net = GATNENet(NodeTables(graph.n_nodes, 8, 4, 2, generator()), 6, alpha=1.0, generator=generator())
+    trainee = SkipGramTrainee(net, graph.n_nodes, links, GATNESettings(), Stream((100, 0, 0)), CPU)
+    assert 20 <= len(list(trainee.losses(0))) <= 22
 
 
 def test_an_epoch_too_large_for_memory_comes_in_parts(monkeypatch):
