@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import astuple
 from functools import partial
 from pathlib import Path
 
@@ -32,18 +33,21 @@ import torch
 
 from benchmarks import epoch_works
 from benchmarks.epoch_works import Epoch, Network
-from mpxgat.models.mpxgat_settings import PUBLISHED, MPXGATSettings
 from mpxgat.nn import PRESETS, Widths
 from mpxgat.training.allocator import keep_freed_memory
 
+DATASETS = ("fftwyt", "drosophila", "arxiv")
 PHASES = ("horizontal", "vertical")
 TIMED = ("ours", "reference", "reference, memory kept", "floor")
 EPOCHS_FOR_MEMORY = 3
 
 
+# The workers import no more than a training epoch needs: what reads data and settings would count as memory of both.
+
+
 def networks_of(dataset: str) -> dict[str, list[Network]]:
     """The networks of both phases."""
-    from mpxgat import datasets  # here: the processes that measure memory do not need it
+    from mpxgat import datasets
 
     graph = datasets.load(dataset)
     layers = []
@@ -55,6 +59,8 @@ def networks_of(dataset: str) -> dict[str, list[Network]]:
 
 def widths_of(dataset: str, phase: str) -> Widths:
     """The published ones."""
+    from mpxgat.models.mpxgat_settings import PUBLISHED, MPXGATSettings
+
     settings = MPXGATSettings.of(**PUBLISHED[dataset])
     return settings.horizontal_widths if phase == "horizontal" else settings.vertical_widths
 
@@ -73,7 +79,7 @@ class Worker:
     """A process of its own that runs epochs of one work when asked to."""
 
     def __init__(self, work: str, phase: str, options: argparse.Namespace, path: Path):
-        arguments = ["--dataset", options.dataset, "--preset", options.preset, "--worker", work, phase, str(path)]
+        arguments = ["--preset", options.preset, "--worker", work, phase, str(path)]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.epoch", *arguments],
             stdin=subprocess.PIPE,
@@ -102,7 +108,7 @@ def serve(options: argparse.Namespace) -> None:
         keep_freed_memory()
     with np.load(path) as arrays:
         networks = [Network(int(n), arrays[f"links{k}"]) for k, n in enumerate(arrays["sizes"])]
-    widths = widths_of(options.dataset, phase)
+        widths = Widths(*arrays["widths"].tolist())
     epoch: Epoch
     if work == "ours, layer by layer":
         epoch = partial(_layer_by_layer, phase, networks, widths, options.preset)
@@ -130,7 +136,8 @@ def measured(phase: str, networks: list[Network], options: argparse.Namespace) -
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "networks.npz"
         arrays = {f"links{k}": network.links for k, network in enumerate(networks)}
-        np.savez(path, allow_pickle=False, sizes=[network.n_nodes for network in networks], **arrays)
+        widths = astuple(widths_of(options.dataset, phase))
+        np.savez(path, allow_pickle=False, sizes=[n.n_nodes for n in networks], widths=widths, **arrays)
         timed = {work: Worker(work, phase, options, path) for work in TIMED}
         turns: dict[str, list[float]] = {work: [] for work in TIMED}
         for _ in range(options.repeats):
@@ -179,7 +186,7 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dataset", choices=list(PUBLISHED), default="fftwyt")
+    parser.add_argument("--dataset", choices=DATASETS, default="fftwyt")
     parser.add_argument("--preset", choices=list(PRESETS), default="paper")
     parser.add_argument("--phases", choices=PHASES, nargs="+", default=list(PHASES))
     parser.add_argument("--repeats", type=int, default=5)

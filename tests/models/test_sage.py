@@ -261,7 +261,16 @@ def test_the_samples_and_negatives_are_those_of_the_paper():
 
 @both_models
 def test_planted_communities_are_found(model):
-    graph = synthetic.social(people=200, layers=2, seed=100, mixing=0.02, mean_degree=10, communities=10)
-    split = splits.marked_nodes(graph, seed=100, share=0.5)
-    result = evaluate(model(seed=100, dimensions=32, epochs=40, batch=128, lr=0.01).fit(split.train), split)
-    assert result.intra.values["auc"] > 0.75  # hidden inter links they hardly tell: AUC .5 to .7 here
+    """Measured on seeds 100 to 102: intra AUC .92 to .98, inter .79 to .87. GraphSAGE untrained has .47 to .62.
+
+    MultiplexSAGE untrained tells inter links by transitivity (.76 to .82): two nodes with a common counterpart get the
+    same vector through the inter matrix.
+    """
+    graph = synthetic.social(people=150, layers=3, seed=100, mixing=0.05, mean_degree=10, communities=8, presence=0.9)
+    split = splits.marked_nodes(graph, seed=100, share=0.4)
+    settings = {"dimensions": 32, "batch": 128, "lr": 0.003}
+    trained = evaluate(model(seed=100, epochs=40, **settings).fit(split.train), split)
+    untrained = evaluate(model(seed=100, epochs=0, **settings).fit(split.train), split)
+    assert trained.intra.values["auc"] > 0.8 > untrained.intra.values["auc"] + 0.1
+    assert trained.inter.values["auc"] > 0.7
+    assert trained.inter.values["auc"] > untrained.inter.values["auc"] + 0.05

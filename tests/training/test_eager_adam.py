@@ -1,5 +1,6 @@
 import subprocess
 import sys
+import weakref
 
 import pytest
 import torch
@@ -64,3 +65,12 @@ def test_training_does_not_import_the_compiler_of_torch():
         "sys.exit('torch._dynamo' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_network_that_is_dropped_is_freed_even_if_the_optimiser_was_not_closed():
+    net = network()
+    EagerAdam(net.parameters())
+    net(torch.randn(2, 5)).sum().backward()
+    freed = weakref.ref(net[0].weight)
+    del net
+    assert freed() is None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.utils.weak import WeakTensorKeyDictionary
 
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8  # Adam's usual ones
 
@@ -31,8 +32,9 @@ class EagerAdam:
 
     def __init__(self, parameters: Iterable[nn.Parameter], lr: float = 1e-3, weight_decay: float = 0.0):
         self._lr, self._weight_decay = lr, weight_decay
-        self._moments: dict[Tensor, Moments] = {parameter: _no_moments(parameter) for parameter in parameters}
-        self._hooks = [each.register_post_accumulate_grad_hook(self._step) for each in self._moments]  # type: ignore[no-untyped-call]
+        # A parameter's hook holds the optimiser, so the optimiser must not hold the parameter: torch would free neither.
+        self._moments = WeakTensorKeyDictionary({each: _no_moments(each) for each in parameters})
+        self._hooks = [each.register_post_accumulate_grad_hook(self._step) for each in self._moments]
 
     def close(self) -> None:
         """No more steps: later backward passes leave gradients as usual."""
@@ -41,16 +43,17 @@ class EagerAdam:
 
     def moments(self, parameter: nn.Parameter) -> Moments:
         """Adam's state of a parameter."""
-        return self._moments[parameter]
+        moments: Moments = self._moments[parameter]
+        return moments
 
     def set_moments(self, parameter: nn.Parameter, moments: Moments) -> None:
         """Go on from what `moments` gave."""
         self._moments[parameter] = moments
 
     @torch.no_grad()
-    def _step(self, parameter: Tensor) -> None:
+    def _step(self, parameter: nn.Parameter) -> None:
         assert parameter.grad is not None
-        moments = self._moments[parameter]
+        moments = self.moments(parameter)
         moments.step.add_(1)
         torch._fused_adam_(
             [parameter],
