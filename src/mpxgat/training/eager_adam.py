@@ -32,7 +32,7 @@ class EagerAdam:
 
     def __init__(self, parameters: Iterable[nn.Parameter], lr: float = 1e-3, weight_decay: float = 0.0):
         self._lr, self._weight_decay = lr, weight_decay
-        # A parameter's hook holds the optimiser, so the optimiser must not hold the parameter: torch would free neither.
+        # A parameter's hook holds the optimiser; held by it in turn, the parameter would never be freed.
         self._moments = WeakTensorKeyDictionary({each: _no_moments(each) for each in parameters})
         self._hooks = [each.register_post_accumulate_grad_hook(self._step) for each in self._moments]
 
