@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _ROOM_OF = {
+    "Anchored": "models.anchored",
+    "Evidence": "models.evidence",
     "MPXGAT": "models.mpxgat",
     "MpxgatError": "errors",
     "MultiplexGraph": "graph",
@@ -34,6 +36,8 @@ _ROOM_OF = {
 
 __all__ = [
     "MPXGAT",
+    "Anchored",
+    "Evidence",
     "MpxgatError",
     "MultiplexGraph",
     "Node",
@@ -46,6 +50,7 @@ __all__ = [
     "load",
     "load_model",
     "make_model",
+    "matching",
     "metrics",
     "models",
     "predictions",
@@ -58,13 +63,15 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from mpxgat import datasets, errors, io, metrics, models, predictions, splits, synthetic
+    from mpxgat import datasets, errors, io, matching, metrics, models, predictions, splits, synthetic
     from mpxgat.datasets import load
     from mpxgat.errors import MpxgatError
     from mpxgat.evaluation import evaluate
     from mpxgat.graph import MultiplexGraph
     from mpxgat.io import from_networkx, from_pyg, read, to_networkx, to_pyg, write
     from mpxgat.models import load_model, make_model
+    from mpxgat.models.anchored import Anchored
+    from mpxgat.models.evidence import Evidence
     from mpxgat.models.mpxgat import MPXGAT
     from mpxgat.nodes import Node
 

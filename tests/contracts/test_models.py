@@ -25,6 +25,8 @@ SMALL = {
     "gat": _ATTENTION,
     "graphsage": {"dimensions": 8, "epochs": 2},
     "multiplexsage": {"dimensions": 8, "epochs": 2},
+    "anchored": {"dimensions": 16, "hidden": 8, "terms": 4, "splits": 2, "steps": 4, "epochs": 3},
+    "evidence": {"splits": 2, "trees": 20},
     "gatne": {"dimensions": 8, "edge_dimensions": 4, "attention_dimensions": 4, "epochs": 2},
 }
 

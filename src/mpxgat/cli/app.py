@@ -21,7 +21,9 @@ from mpxgat.cli import (
     demo,
     embed,
     evaluate,
+    explain,
     info,
+    match,
     predict,
     record,
     results,
@@ -50,6 +52,8 @@ app.command("split")(split.split)
 app.command("train")(train.train)
 app.command("embed")(embed.embed)
 app.command("predict")(predict.predict)
+app.command("match")(match.match)
+app.command("explain")(explain.explain)
 app.command("evaluate")(evaluate.evaluate)
 app.command("record")(record.record)
 app.command("results")(results.results)

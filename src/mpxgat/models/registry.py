@@ -14,6 +14,8 @@ from mpxgat.io.array_files import read_arrays
 from mpxgat.models.base import GRAPH, KIND, STATE, Model
 
 _PLACES = {
+    "evidence": "evidence:Evidence",
+    "anchored": "anchored:Anchored",
     "mpxgat": "mpxgat:MPXGAT",
     "mpxgat-random": "mpxgat_random:MPXGATRandom",
     "gat": "gat:GAT",

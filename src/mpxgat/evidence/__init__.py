@@ -1,0 +1,1 @@
+"""Evidence about pairs of nodes, computed on a training graph, and the judge that learns to weigh it."""

@@ -1,0 +1,33 @@
+"""Numbers about pairs, by name, and the reason that each belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A number of a pair: its name and the reason it belongs to."""
+
+    name: str
+    reason: str
+
+
+def matrix(columns: Mapping[Column, Values]) -> NDArray[np.float32]:
+    """(k, f) the numbers side by side."""
+    return np.stack([value.astype(np.float32) for value in columns.values()], axis=1)
+
+
+def sides(name: str, reason: str, one: NDArray[Any], other: NDArray[Any]) -> dict[Column, Values]:
+    """A number of both nodes: the lower one, then the higher."""
+    return {
+        Column(f"{name}, low", reason): np.minimum(one, other),
+        Column(f"{name}, high", reason): np.maximum(one, other),
+    }

@@ -1,0 +1,122 @@
+"""Evidence that two nodes of different layers are one unit, for pairs that transitivity and uniqueness leave open.
+
+Every number is symmetric in the two nodes: where both have one, the lower comes first, then the higher.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from mpxgat.evidence.candidates import similar_pairs
+from mpxgat.evidence.columns import Column, sides
+from mpxgat.evidence.pairs import Pairs, Values
+from mpxgat.evidence.profiles import one_step, row_lengths, unit_length, unit_matrix, walk_profiles
+from mpxgat.evidence.rivals import Rivals, find_rivals
+from mpxgat.graph import MultiplexGraph
+
+NEIGHBOURS, SURROUNDINGS = "shared neighbours", "similar surroundings"
+RIVALS, DEGREES = "who else competes", "degrees"
+COPIES, LAYERS = "copies known already", "how often the two layers share a unit"
+
+_COMPETING = {"near": False, "far": True, "joint_far": True}  # profile -> compared at length 1
+_PROFILE_GROUP = {"near": NEIGHBOURS, "joint": NEIGHBOURS, "far": SURROUNDINGS, "joint_far": SURROUNDINGS}
+_MOST_COPIES = 3
+
+
+def layer_prior(graph: MultiplexGraph) -> Values:
+    """(L, L) log of the share of pairs of nodes of two layers that are known links; half a link is added."""
+    size = np.diff(graph.layer_start).astype(np.float64)
+    links = np.zeros((graph.n_layers, graph.n_layers))
+    np.add.at(links, tuple(graph.node_layer[graph.inter].T), 1)
+    prior: Values = np.log((links + links.T + 0.5) / np.maximum(np.outer(size, size), 1))
+    return prior
+
+
+class InterEvidence:
+    """What a graph says about pairs of nodes of different layers.
+
+    graph   what is known
+    prior   (L, L) of `layer_prior`; of the graph a judge learned on, so that it means the same in a larger graph
+    """
+
+    def __init__(self, graph: MultiplexGraph, prior: Values):
+        self._graph = graph
+        self._layer = graph.node_layer
+        self._prior = prior
+        self._size = np.bincount(graph.unit, minlength=graph.n_units)[graph.unit]
+        present = np.zeros((graph.n_units, graph.n_layers), dtype=np.float32)
+        present[graph.unit, graph.node_layer] = 1
+        self._present = present[graph.unit]
+        self.node_of_unit = np.unique(graph.unit, return_index=True)[1]  # its first node
+        self._profiles = walk_profiles(graph).rare
+        self._length = {name: row_lengths(rows) for name, rows in self._profiles.items()}
+        self._rivals: dict[str, Rivals] = {
+            name: find_rivals(unit_length(rows) if scaled else rows, graph, self._present)
+            for name, rows in self._profiles.items()
+            if (scaled := _COMPETING.get(name)) is not None
+        }
+        self.neighbour_units = sparse.csr_array(graph.adjacency.astype(np.float64) @ unit_matrix(graph))
+        self._matchable = np.asarray(self.neighbour_units @ present)  # (n, L) neighbours known in each layer
+        self._degree = np.log1p(graph.degree)
+        self._neighbour_degree = one_step(graph) @ self._degree
+        together = np.bincount(graph.unit, weights=graph.degree, minlength=graph.n_units)
+        self._unit_degree = np.log1p(together[graph.unit])
+
+    def columns(self, pairs: Pairs) -> dict[Column, Values]:
+        """Everything about k pairs, (k,) each."""
+        found = self._of_profiles(pairs)
+        found |= self._of_neighbours(pairs)
+        both = {
+            "degree": self._degree,
+            "neighbours' degree": self._neighbour_degree,
+            "unit's degree": self._unit_degree,
+        }
+        for name, value in both.items():
+            found |= sides(name, DEGREES, value[pairs.first], value[pairs.second])
+            if name != "unit's degree":
+                found[Column(f"{name}, difference", DEGREES)] = np.abs(value[pairs.first] - value[pairs.second])
+        copies = np.minimum(self._size, _MOST_COPIES).astype(np.float64)
+        found |= sides("copies", COPIES, copies[pairs.first], copies[pairs.second])
+        found[Column("prior", LAYERS)] = self._prior[self._layer[pairs.first], self._layer[pairs.second]]
+        return found
+
+    def candidates_between(self, layer_a: int, layer_b: int, k: int) -> NDArray[np.int64]:
+        """(m, 2) open pairs of two layers worth judging: the k most similar of every node; see `similar_pairs`."""
+        ours, theirs = self._graph.layer_nodes(layer_a), self._graph.layer_nodes(layer_b)
+        return similar_pairs(self._profiles["joint_far"], self._present, ours, theirs, k)
+
+    def _of_profiles(self, pairs: Pairs) -> dict[Column, Values]:
+        found: dict[Column, Values] = {}
+        for name, rows in self._profiles.items():
+            overlap = pairs.overlap(rows, rows)
+            lengths = self._length[name][pairs.first] * self._length[name][pairs.second]
+            cosine = np.divide(overlap, lengths, out=np.zeros_like(overlap), where=lengths > 0)
+            found[Column(f"{name}, overlap", _PROFILE_GROUP[name])] = overlap
+            found[Column(f"{name}, cosine", _PROFILE_GROUP[name])] = cosine
+            if name in self._rivals:
+                compared = cosine if _COMPETING[name] else overlap
+                numbers = self._rivals[name].columns(compared, pairs, self._layer)
+                found |= {
+                    Column(f"{name}, {what}", RIVALS): number
+                    for what, number in zip(
+                        ("rank low", "rank high", "share low", "share high", "lead low", "lead high"),
+                        numbers,
+                        strict=True,
+                    )
+                }
+        return found
+
+    def _of_neighbours(self, pairs: Pairs) -> dict[Column, Values]:
+        matched = pairs.overlap(self.neighbour_units, self.neighbour_units)
+        one = self._matchable[pairs.first, self._layer[pairs.second]]
+        other = self._matchable[pairs.second, self._layer[pairs.first]]
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        return {
+            Column("matched neighbours", NEIGHBOURS): matched,
+            Column("matched neighbours of the fewer that could", NEIGHBOURS): matched / np.maximum(low, 1),
+            Column("matched neighbours of the more that could", NEIGHBOURS): matched / np.maximum(high, 1),
+            Column("neighbours that could match, low", NEIGHBOURS): low,
+            Column("neighbours that could match, high", NEIGHBOURS): high,
+        }

@@ -1,0 +1,101 @@
+"""The judge: boosted trees that turn evidence into log-odds, and say how much each piece of evidence added.
+
+LightGBM grows the trees: it is fast on two cores, keeps a model as plain text (nothing is executed on loading), and
+attributes a score exactly to its inputs (TreeSHAP: base + contributions = score).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import lightgbm
+import numpy as np
+from numpy.typing import NDArray
+
+Evidence = NDArray[np.float32]
+Scores = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How the trees are grown: many small random ones, as positives are few.
+
+    Chosen on ff-tw-yt and Drosophila, seeds 100 to 102, among 4, 7 and 15 leaves, 100 to 400 trees, with and without
+    random thresholds: the latter bring +.01 of AUC on Drosophila's held-out units, the rest hardly matters.
+    """
+
+    trees: int = 300
+    leaves: int = 15
+    rate: float = 0.05
+    columns: float = 0.3
+    smallest_leaf: int = 100
+    shrinkage: float = 5.0
+    random: bool = True
+
+    def parameters(self, seed: int) -> dict[str, Any]:
+        """As LightGBM names them."""
+        return {
+            "objective": "binary",
+            "num_leaves": self.leaves,
+            "learning_rate": self.rate,
+            "feature_fraction": self.columns,
+            "min_data_in_leaf": self.smallest_leaf,
+            "lambda_l2": self.shrinkage,
+            "extra_trees": self.random,
+            "deterministic": True,
+            "force_col_wise": True,
+            "num_threads": 2,
+            "seed": seed % 2**31,
+            "verbose": -1,
+        }
+
+
+class Judge:
+    """Log-odds from evidence (k, f); columns in the order they were learned in."""
+
+    def __init__(self, booster: lightgbm.Booster, offset: float):
+        self._booster = booster
+        self._offset = offset
+
+    @classmethod
+    def learn(cls, evidence: Evidence, label: NDArray[Any], offset: float, seed: int, growth: Growth) -> Judge:
+        """Fit to (k, f) evidence and (k,) labels, 1 for a link.
+
+        offset  added to every score: the log of the share of non-links that were drawn
+        """
+        data = lightgbm.Dataset(evidence, label.astype(np.float64), free_raw_data=True)
+        return cls(lightgbm.train(growth.parameters(seed), data, growth.trees), offset)
+
+    def score(self, evidence: Evidence) -> Scores:
+        """(k,) log-odds."""
+        if not len(evidence):
+            return np.zeros(0)
+        raw = np.asarray(self._booster.predict(evidence, raw_score=True), dtype=np.float64)
+        return raw + self._offset
+
+    def contributions(self, evidence: Evidence) -> NDArray[np.float64]:
+        """(k, f + 1): what each column added to the log-odds, and last the base; a row's sum is its score."""
+        parts: NDArray[np.float64] = np.array(self._booster.predict(evidence, pred_contrib=True), dtype=np.float64)
+        parts[:, -1] += self._offset
+        return parts
+
+    def importance(self, names: Sequence[str]) -> dict[str, float]:
+        """Each column's share of what the trees gained."""
+        gain = self._booster.feature_importance("gain")
+        return dict(zip(names, (gain / max(gain.sum(), 1e-300)).tolist(), strict=True))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """To be saved."""
+        text = np.frombuffer(self._booster.model_to_string().encode(), dtype=np.uint8)
+        return {"trees": text, "offset": np.array([self._offset])}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Judge:
+        """What `to_arrays` gave; ValueError if it is no model."""
+        try:
+            text = arrays["trees"].tobytes().decode()
+            return cls(lightgbm.Booster(model_str=text), float(arrays["offset"][0]))
+        except (KeyError, UnicodeDecodeError, lightgbm.basic.LightGBMError) as error:
+            raise ValueError(f"the saved judge cannot be read ({error})") from None

@@ -1,0 +1,63 @@
+"""Pairs of nodes to be judged, as a list or as a grid of rows and columns: evidence reads both in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Positions = NDArray[np.integer[Any]]
+Values = NDArray[np.float64]
+_PAIRS_AT_ONCE = 1 << 15
+
+
+class Pairs(Protocol):
+    """k pairs of nodes."""
+
+    @property
+    def first(self) -> Positions:
+        """(k,) one end."""
+
+    @property
+    def second(self) -> Positions:
+        """(k,) the other end."""
+
+    def overlap(self, left: sparse.csr_array, right: sparse.csr_array) -> Values:
+        """(k,) <left_i, right_j> of sparse rows (n, d), float64."""
+
+
+class PairList:
+    """Any pairs (k, 2)."""
+
+    def __init__(self, pairs: NDArray[np.integer[Any]]):
+        self.first, self.second = pairs[:, 0], pairs[:, 1]
+
+    def overlap(self, left: sparse.csr_array, right: sparse.csr_array) -> Values:
+        """Row by row, a bounded number at once."""
+        values = np.empty(len(self.first))
+        for start in range(0, len(values), _PAIRS_AT_ONCE):
+            part = slice(start, start + _PAIRS_AT_ONCE)
+            values[part] = left[self.first[part]].multiply(right[self.second[part]]).sum(axis=1)
+        return values
+
+
+class PairGrid:
+    """All pairs of rows and columns, row after row."""
+
+    def __init__(self, rows: Positions, cols: Positions):
+        self.rows, self.cols = rows, cols
+        self.first, self.second = np.repeat(rows, len(cols)), np.tile(cols, len(rows))
+
+    def overlap(self, left: sparse.csr_array, right: sparse.csr_array) -> Values:
+        """One sparse product."""
+        products: Values = (left[self.rows] @ right[self.cols].T).toarray().ravel()
+        return products
+
+
+def row_parts(rows: Positions, width: int, cells: int) -> Iterator[slice]:
+    """Parts of ``rows`` whose grids with ``width`` columns have at most ``cells`` cells, one row at least."""
+    step = max(1, cells // max(width, 1))
+    return (slice(start, start + step) for start in range(0, len(rows), step))

@@ -1,0 +1,118 @@
+"""Whom a node meets on short walks, as sparse rows over known units: its profile.
+
+With A the links within layers, T = D⁻¹A one random step, S the node × known unit matrix and V̄ the mean over a node's
+known copies and itself, a step of a *joint* walk is J = V̄ T: it may go on in any layer where the unit is known.
+
+    I_k = Tᵏ S        k steps within the layer          J_k = Jᵏ S        k steps through all layers
+
+Two copies of one unit meet the same units, whether or not a link between them is known. A unit met by few says more
+than one met by all: every column is divided by the root of its sum. A node's own unit is left out of its profile: it
+would be evidence for itself. Only the largest entries of a row are kept, which bounds time and memory (measured on
+ff-tw-yt and Drosophila, held-out units: 128 entries of up to 5,000 cost .005 of AUC).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from mpxgat.graph import MultiplexGraph
+
+LARGEST = 128
+DECAY = 0.6  # of a step against the one before
+_CELLS = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Profiles:
+    """Short walks from every node, as sparse rows (n, units), float64.
+
+    met     chances of meeting a unit on joint walks of one, two and three steps, added up with falling weight
+    rare    profiles by name, columns divided by the roots of their sums, own unit left out: ``near`` and ``joint`` (one
+            step), ``far`` (one and two steps in the layer), ``joint_far`` (one to three through all layers)
+    """
+
+    met: sparse.csr_array
+    rare: Mapping[str, sparse.csr_array]
+
+
+def walk_profiles(graph: MultiplexGraph, largest: int = LARGEST) -> Profiles:
+    """Profiles with at most ``largest`` entries in a row."""
+    step, joint, unit = one_step(graph), joint_step(graph), unit_matrix(graph)
+    near, joint_near = sparse.csr_array(step @ unit), sparse.csr_array(joint @ unit)
+    near_2 = _largest_of_product(step, near, 2 * largest)
+    joint_2 = _largest_of_product(joint, joint_near, 2 * largest)
+    joint_3 = _largest_of_product(joint, joint_2, 2 * largest)
+    far = near + DECAY * near_2
+    met = sparse.csr_array(joint_near + DECAY * joint_2 + DECAY**2 * joint_3)
+    profiles = {"near": near, "joint": joint_near, "far": far, "joint_far": met}
+    rare = {name: _rare(sparse.csr_array(rows, copy=True), graph.unit, largest) for name, rows in profiles.items()}
+    return Profiles(met, rare)
+
+
+def unit_matrix(graph: MultiplexGraph) -> sparse.csr_array:
+    """S: (n, units) with a single 1 in every row, at the node's known unit."""
+    n = graph.n_nodes
+    return sparse.csr_array((np.ones(n), graph.unit.astype(np.int64), np.arange(n + 1)), shape=(n, graph.n_units))
+
+
+def one_step(graph: MultiplexGraph) -> sparse.csr_array:
+    """T: (n, n) to a random neighbour; a node without any goes nowhere."""
+    return sparse.csr_array(_over(graph.degree) @ graph.adjacency.astype(np.float64))
+
+
+def joint_step(graph: MultiplexGraph) -> sparse.csr_array:
+    """J: (n, n) to a random known copy, itself included, and from there to a random neighbour."""
+    unit = unit_matrix(graph)
+    size = np.bincount(graph.unit, minlength=graph.n_units)
+    return sparse.csr_array(unit @ (_over(size) @ (unit.T @ one_step(graph))))
+
+
+def row_lengths(rows: sparse.csr_array) -> NDArray[np.float64]:
+    """(n,) Euclidean lengths."""
+    lengths: NDArray[np.float64] = np.sqrt(rows.multiply(rows).sum(axis=1))
+    return lengths
+
+
+def unit_length(rows: sparse.csr_array) -> sparse.csr_array:
+    """Rows scaled to length 1; empty ones stay empty."""
+    return sparse.csr_array(_over(row_lengths(rows)) @ rows)
+
+
+def _over(values: NDArray[np.generic]) -> sparse.dia_array:
+    """A diagonal of 1 / value, 0 where the value is 0."""
+    value = np.asarray(values, dtype=np.float64)
+    return sparse.diags_array(np.divide(1.0, value, out=np.zeros_like(value), where=value > 0))
+
+
+def _rare(rows: sparse.csr_array, unit: NDArray[np.int32], largest: int) -> sparse.csr_array:
+    """Own unit left out, rare columns raised, largest entries kept."""
+    owner = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    rows.data[rows.indices == unit[owner]] = 0
+    rare = sparse.csr_array(rows @ _over(np.sqrt(rows.sum(axis=0))))
+    rare.eliminate_zeros()
+    return _largest_entries(rare, largest)
+
+
+def _largest_of_product(left: sparse.csr_array, right: sparse.csr_array, largest: int) -> sparse.csr_array:
+    """``left @ right`` with the ``largest`` largest entries of every row; some rows at a time, as it may be dense."""
+    step = max(1, _CELLS // max(right.shape[1], 1))
+    starts = range(0, left.shape[0], step)
+    parts = [_largest_entries(sparse.csr_array(left[start : start + step] @ right), largest) for start in starts]
+    return sparse.csr_array(sparse.vstack(parts, format="csr")) if parts else sparse.csr_array(left @ right)
+
+
+def _largest_entries(rows: sparse.csr_array, largest: int) -> sparse.csr_array:
+    """The ``largest`` largest entries of every row."""
+    keep = np.ones(rows.nnz, dtype=bool)
+    for row in np.flatnonzero(np.diff(rows.indptr) > largest):
+        start, stop = rows.indptr[row : row + 2]
+        keep[start + np.argpartition(rows.data[start:stop], -largest)[:-largest]] = False
+    counts = np.concatenate([[0], np.cumsum(keep)])[rows.indptr]
+    kept = sparse.csr_array((rows.data[keep], rows.indices[keep], counts), shape=rows.shape)
+    kept.sort_indices()
+    return kept

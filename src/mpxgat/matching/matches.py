@@ -1,0 +1,244 @@
+"""Matches: of two layers, with all candidates ranked; or of all layers, chosen so that they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mpxgat.errors import SettingError
+from mpxgat.frozen import frozen
+from mpxgat.graph import MultiplexGraph
+from mpxgat.links import pair_keys
+from mpxgat.matching.assignment import assign, check_threshold
+from mpxgat.matching.cliques import Cliques, merge_units
+from mpxgat.matching.matcher import Candidates, Matcher
+from mpxgat.matching.outcomes import Outcome, outcome, untied_layers, why_untied
+from mpxgat.matching.ranking import rank_by_node
+from mpxgat.matching.uniqueness import Uniqueness
+
+Pairs = NDArray[np.int32]
+Numbers = NDArray[np.float64]
+Advance = Callable[[int], None]
+
+DEFAULT_THRESHOLD = 0.9
+DEFAULT_K = 5
+_ARRAYS = ("pairs", "probability", "rank", "runner_up", "chosen", "joined_by")
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """Candidates for nodes, and which of them are matches.
+
+    pairs           (k, 2) a node and its candidate, in another layer
+    probability     (k,) that the two are one unit, as the matcher gives it; a match that only follows from others by
+                    transitivity gets that of the weakest link on the path which joins the two (known links are
+                    sure), if it has no higher one of its own
+    rank            (k,) of the candidate among those of the node in that layer, from 1 (best)
+    runner_up       (k,) probability of the node's best other candidate in that layer, 0 if there is none
+    chosen          (k,) whether the two are matched
+    joined_by       (k, 2) the pair that decides: the row's own, or the weakest link on the path from which it follows
+    outcomes        what became of the nodes, for each pair of layers that was looked at
+    notes           sentences about layers that cannot be matched
+    """
+
+    graph: MultiplexGraph
+    threshold: float
+    pairs: Pairs
+    probability: Numbers
+    rank: NDArray[np.int64]
+    runner_up: Numbers
+    chosen: NDArray[np.bool_]
+    joined_by: Pairs
+    outcomes: tuple[Outcome, ...]
+    notes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for name in _ARRAYS:
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def head(self, rows: int) -> Matches:
+        """The first rows; outcomes and notes stay those of all."""
+        return replace(self, **{name: getattr(self, name)[:rows] for name in _ARRAYS})
+
+    def to_table(self) -> pa.Table:
+        """Columns node, node_layer, candidate, candidate_layer, probability, rank, runner_up, chosen."""
+        layers = pa.array(self.graph.layers, pa.large_string())
+        numbers = self.graph.node_layer[self.pairs]
+        return pa.table(
+            {
+                "node": self.graph.ids.take(pa.array(self.pairs[:, 0])),
+                "node_layer": layers.take(pa.array(numbers[:, 0])),
+                "candidate": self.graph.ids.take(pa.array(self.pairs[:, 1])),
+                "candidate_layer": layers.take(pa.array(numbers[:, 1])),
+                "probability": pa.array(self.probability),
+                "rank": pa.array(self.rank),
+                "runner_up": pa.array(self.runner_up),
+                "chosen": pa.array(self.chosen),
+            }
+        )
+
+
+def match_layers(
+    matcher: Matcher, layer_a: int, layer_b: int, k: int = DEFAULT_K, *, threshold: float = DEFAULT_THRESHOLD
+) -> Matches:
+    """The best ``k`` candidates in ``layer_b`` of every open node of ``layer_a``, node by node, best first.
+
+    ``chosen`` are those of the best one-to-one assignment of the two layers; one that ranks behind the k-th is listed
+    as well. Matches with other layers are not looked at: `match_all` does that.
+    """
+    graph = matcher.graph
+    _check(graph, k, threshold)
+    if layer_a == layer_b:
+        raise SettingError("the two layers to match are one and the same, expected two different ones")
+    uniqueness = Uniqueness.of(graph)
+    layers = (min(layer_a, layer_b), max(layer_a, layer_b))
+    candidates = _candidates(matcher, uniqueness, layers, k)
+    chosen = assign(candidates.pairs, candidates.probability, threshold)
+    result = outcome(uniqueness, (layer_a, layer_b), candidates, candidates.pairs[chosen], threshold)
+    pairs = candidates.pairs if layer_a < layer_b else candidates.pairs[:, ::-1]
+    ranked = rank_by_node(pairs[:, 0], candidates.probability)
+    rows = ranked.order[(ranked.rank <= k)[ranked.order] | chosen[ranked.order]]
+    return Matches(
+        graph=graph,
+        threshold=threshold,
+        pairs=pairs[rows],
+        probability=candidates.probability[rows],
+        rank=ranked.rank[rows],
+        runner_up=ranked.runner_up[rows],
+        chosen=chosen[rows],
+        joined_by=candidates.pairs[rows],
+        outcomes=(result,),
+        notes=_notes(graph, layers, candidates.pairs[chosen]),
+    )
+
+
+def match_all(
+    matcher: Matcher,
+    threshold: float = DEFAULT_THRESHOLD,
+    k: int = DEFAULT_K,
+    advance: Advance = lambda layer_pairs: None,
+) -> Matches:
+    """The matches of all layers, chosen so that with the known links they are units with one node in a layer at most.
+
+    Each pair of layers is assigned one to one by its best ``k`` candidates, then units are merged, the most probable
+    pair first. Every pair of nodes that a merged unit joins is listed once, its node in the lower layer; pairs known
+    before are not. ``advance`` is told of the layer pairs done.
+    """
+    graph = matcher.graph
+    _check(graph, k, threshold)
+    uniqueness = Uniqueness.of(graph)
+    searched: list[_Searched] = []
+    for layers in layer_pairs(graph):
+        candidates = _candidates(matcher, uniqueness, layers, k)
+        searched.append(_Searched(layers, candidates, assign(candidates.pairs, candidates.probability, threshold)))
+        advance(1)
+    cliques = merge_units(graph, *_assigned(searched))
+    found = [_agreed(graph, part, cliques) for part in searched]
+    outcomes = (
+        outcome(uniqueness, part.layers, part.candidates, rows.pairs, threshold)
+        for part, rows in zip(searched, found, strict=True)
+    )
+    pairs = np.concatenate([rows.pairs for rows in found])
+    return Matches(
+        graph=graph,
+        threshold=threshold,
+        pairs=pairs,
+        probability=np.concatenate([rows.probability for rows in found]),
+        rank=np.concatenate([rows.rank for rows in found]),
+        runner_up=np.concatenate([rows.runner_up for rows in found]),
+        chosen=np.ones(len(pairs), dtype=bool),
+        joined_by=np.concatenate([rows.joined_by for rows in found]),
+        outcomes=tuple(outcomes),
+        notes=_notes(graph, range(graph.n_layers), cliques.pairs),
+    )
+
+
+def layer_pairs(graph: MultiplexGraph) -> list[tuple[int, int]]:
+    """All pairs of layers, the lower one first."""
+    return [(a, b) for a in range(graph.n_layers) for b in range(a + 1, graph.n_layers)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Searched:
+    """The candidates of a pair of layers, and which of them its own assignment takes."""
+
+    layers: tuple[int, int]
+    candidates: Candidates
+    assigned: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class _Agreed:
+    """The matches of a pair of layers that agree with those of the others."""
+
+    pairs: Pairs
+    probability: Numbers
+    rank: NDArray[np.int64]
+    runner_up: Numbers
+    joined_by: Pairs
+
+
+def _check(graph: MultiplexGraph, k: int, threshold: float) -> None:
+    check_threshold(threshold)
+    if k < 1:
+        raise SettingError(f"the number of candidates wanted is {k}, expected at least 1")
+    if graph.n_layers < 2:
+        raise SettingError(f"a network of {graph.n_layers} layers has nothing to match, expected at least 2")
+
+
+def _candidates(matcher: Matcher, uniqueness: Uniqueness, layers: tuple[int, int], k: int) -> Candidates:
+    """What a matcher offers for two layers, checked."""
+    candidates = matcher.candidates(*layers, k)
+    found = uniqueness.graph.node_layer[candidates.pairs]
+    if (found != layers).any():
+        raise SettingError(f"the model offers candidates of other layers than {layers[0]} and {layers[1]}")
+    keys = pair_keys(candidates.pairs, uniqueness.graph.n_nodes)
+    if len(np.unique(keys)) < len(keys):
+        raise SettingError("the model offers a pair twice, expected every candidate once")
+    uniqueness.check_open(candidates.pairs)
+    return candidates
+
+
+def _assigned(searched: list[_Searched]) -> tuple[Pairs, Numbers]:
+    """All assigned pairs with their probabilities."""
+    pairs = [part.candidates.pairs[part.assigned] for part in searched]
+    probability = [part.candidates.probability[part.assigned] for part in searched]
+    return np.concatenate(pairs), np.concatenate(probability)
+
+
+def _agreed(graph: MultiplexGraph, part: _Searched, cliques: Cliques) -> _Agreed:
+    """The pairs of two layers that are one unit now, ranked among all candidates of their nodes."""
+    mine = np.flatnonzero((graph.node_layer[cliques.pairs] == part.layers).all(axis=1))
+    wanted = pair_keys(cliques.pairs[mine], graph.n_nodes)
+    # Pairs that were no candidates join the list, so that they have a rank.
+    further = mine[~np.isin(wanted, pair_keys(part.candidates.pairs, graph.n_nodes))]
+    pairs = np.concatenate([part.candidates.pairs, cliques.pairs[further]])
+    probability = np.pad(part.candidates.probability, (0, len(further)))
+    assigned = np.pad(part.assigned, (0, len(further)))
+    keys = pair_keys(pairs, graph.n_nodes)
+    order = np.argsort(keys)
+    row = order[np.searchsorted(keys, wanted, sorter=order)]  # (m,) where the matches stand in the list
+    follows = ~assigned[row]
+    probability[row[follows]] = np.maximum(probability[row[follows]], cliques.probability[mine[follows]])
+    ranked = rank_by_node(pairs[:, 0], probability)
+    return _Agreed(
+        pairs=pairs[row],
+        probability=probability[row],
+        rank=ranked.rank[row],
+        runner_up=ranked.runner_up[row],
+        joined_by=np.where(assigned[row, None], pairs[row], cliques.joined_by[mine]),
+    )
+
+
+def _notes(graph: MultiplexGraph, layers: tuple[int, ...] | range, matched: Pairs) -> tuple[str, ...]:
+    """Sentences about those of some layers that nothing ties to others and that got no match."""
+    reached = set(np.unique(graph.node_layer[matched]).tolist())
+    wanted = set(layers) - reached
+    return tuple(why_untied(graph, number) for number in untied_layers(graph).tolist() if number in wanted)

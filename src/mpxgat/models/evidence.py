@@ -1,0 +1,250 @@
+"""The learned judge: structural evidence about a pair, weighed by what was learned on links hidden again.
+
+Between layers, transitivity and uniqueness decide first; every other pair gets log-odds from evidence about shared
+neighbours, surroundings, rivals and degrees. Within a layer, evidence comes from the layer and from the union of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpxgat.arrays import Arrays
+from mpxgat.errors import SettingError, quoted
+from mpxgat.evidence.candidates import against_rivals
+from mpxgat.evidence.columns import matrix
+from mpxgat.evidence.inter import NEIGHBOURS, InterEvidence, layer_prior
+from mpxgat.evidence.intra import IntraEvidence
+from mpxgat.evidence.judge import Judge
+from mpxgat.evidence.pairs import PairGrid, PairList, Pairs, row_parts
+from mpxgat.graph import MultiplexGraph
+from mpxgat.matching.calibration import Calibration, calibration_from_arrays
+from mpxgat.matching.matcher import Candidates, Explanation, Reason
+from mpxgat.matching.matches import Matches, match_all, match_layers
+from mpxgat.models.base import Model, Positions, Scores
+from mpxgat.models.evidence_learning import learn_inter, learn_intra
+from mpxgat.models.evidence_settings import EvidenceSettings
+from mpxgat.models.signals import same_unit, unit_clash
+from mpxgat.models.structural import Rules
+from mpxgat.nodes import describe
+from mpxgat.training.session import Session
+
+DECIDED = 1000.0  # log-odds of what transitivity says, and minus that of what uniqueness forbids
+_CELLS = 1 << 17
+_NAMED = 5
+
+
+class Evidence(Model):
+    """Structural evidence weighed by boosted trees. Settings by name: see `EvidenceSettings`.
+
+    >>> import mpxgat as mx
+    >>> graph = mx.synthetic.social(people=150, layers=2, seed=0)
+    >>> model = mx.Evidence(seed=0, splits=2, trees=20).fit(graph)
+    >>> model.match_all().to_table().num_rows >= 0
+    True
+    """
+
+    name = "evidence"
+    description = (
+        "structural evidence about a pair, weighed by what was learned on links hidden again; matches with reasons"
+    )
+
+    def __init__(self, /, *, seed: int = 0, **settings: Any):
+        super().__init__(seed=seed)
+        self._settings = EvidenceSettings.of(**settings)
+        self._inter_judge: Judge | None = None
+        self._intra_judge: Judge | None = None
+        self._calibration: Calibration | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings, defaults included."""
+        return self._settings.to_dict()
+
+    # ---- learning --------------------------------------------------------------------------------------
+
+    def _learn(self, graph: MultiplexGraph, session: Session) -> None:
+        self._prior = layer_prior(graph)
+        learned = learn_inter(graph, self._prior, self._settings, self.seed)
+        self._inter_judge, self._calibration = learned or (None, None)
+        self._intra_judge = learn_intra(graph, self._settings, self.seed)
+        self._look_at(graph)
+
+    def extend(self, graph: MultiplexGraph) -> Self:
+        """The same judges for another graph (new nodes, units, links), without learning again; a new model.
+
+        Its layers must be those of the graph that was learned on. Pairs whose surroundings are as they were keep their
+        inter scores.
+        """
+        _check_same_layers(self.graph, graph)
+        model = type(self)(seed=self.seed, **self.settings)
+        model._prior = self._prior
+        model._inter_judge, model._intra_judge = self._inter_judge, self._intra_judge
+        model._calibration = self._calibration
+        model._look_at(graph)
+        model._graph = graph
+        return model
+
+    def _look_at(self, graph: MultiplexGraph) -> None:
+        """Compute the evidence of a graph."""
+        self._inter = InterEvidence(graph, self._prior)
+        self._intra = IntraEvidence(graph)
+        self._same, self._clash = same_unit(graph), unit_clash(graph)
+        self._rules = Rules().fit(graph)
+        self._judged: dict[tuple[int, int], tuple[NDArray[np.int64], Scores, Scores]] = {}
+
+    # ---- scores ----------------------------------------------------------------------------------------
+
+    def score_block(self, rows: Positions, cols: Positions) -> Scores:
+        """Evidence by sparse products, a bounded number of pairs at a time."""
+        score = self._intra_scores if self._is_intra(rows, cols) else self._inter_scores
+        found = np.empty((len(rows), len(cols)))
+        for part in row_parts(rows, len(cols), _CELLS):
+            found[part] = score(PairGrid(rows[part], cols)).reshape(-1, len(cols))
+        return found
+
+    def _score_intra(self, pairs: NDArray[np.int64]) -> Scores:
+        return self._in_parts(self._intra_scores, pairs)
+
+    def _score_inter(self, pairs: NDArray[np.int64]) -> Scores:
+        return self._in_parts(self._inter_scores, pairs)
+
+    def _in_parts(self, score: Any, pairs: NDArray[np.int64]) -> Scores:
+        parts = [score(PairList(pairs[start : start + _CELLS])) for start in range(0, len(pairs), _CELLS)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _intra_scores(self, pairs: Pairs) -> Scores:
+        if self._intra_judge is None:
+            return self._rules._intra.pairs(pairs.first, pairs.second)
+        return self._intra_judge.score(matrix(self._intra.columns(pairs)))
+
+    def _inter_scores(self, pairs: Pairs) -> Scores:
+        if self._inter_judge is None:
+            return self._rules._inter.pairs(pairs.first, pairs.second)
+        score = self._inter_judge.score(matrix(self._inter.columns(pairs)))
+        score[self._clash.pairs(pairs.first, pairs.second) > 0] = -DECIDED
+        score[self._same.pairs(pairs.first, pairs.second) > 0] = DECIDED
+        return score
+
+    # ---- matching --------------------------------------------------------------------------------------
+
+    def match(self, layer_a: str, layer_b: str, k: int = 5) -> Matches:
+        """The best candidates of every open node of two layers; see `mpxgat.matching`."""
+        return match_layers(self, self.graph.layer_index(layer_a), self.graph.layer_index(layer_b), k)
+
+    def match_all(self, threshold: float = 0.9, k: int = 5) -> Matches:
+        """Who is who over all layers: one to one, consistent, none below the threshold; see `mpxgat.matching`."""
+        return match_all(self, threshold, k)
+
+    def candidates(self, layer_a: int, layer_b: int, k: int) -> Candidates:
+        """The best k partners of every open node, from both sides, best first."""
+        pairs, relative, _ = self._judge_layers(layer_a, layer_b)
+        order = np.argsort(-relative, kind="stable")
+        pairs, relative = pairs[order], relative[order]
+        kept = _among_first(pairs[:, 0], k) | _among_first(pairs[:, 1], k)
+        return Candidates(pairs[kept].astype(np.int32), self._probability(relative[kept]))
+
+    def explain(self, first: int, second: int) -> Explanation:
+        """Why the pair has its probability; reasons are sums over related pieces of evidence."""
+        layers = tuple(sorted(self.graph.node_layer[[first, second]].tolist()))
+        pair = np.array([[first, second]], dtype=np.int64)
+        if self._inter_judge is None:
+            return Explanation(first, second, 0.0, 0.0, (), 0.0)
+        columns = self._inter.columns(PairList(pair))
+        parts = self._inter_judge.contributions(matrix(columns))[0]
+        by_reason: dict[str, float] = {}
+        for column, part in zip(columns, parts[:-1], strict=True):
+            by_reason[column.reason] = by_reason.get(column.reason, 0.0) + float(part)
+        relative = self._relative(pair, layers)
+        probability = float(self._probability(relative)[0])
+        score = float(np.log(probability / (1 - probability)))
+        reasons = [Reason(label, self._finding(label, first, second), value) for label, value in by_reason.items()]
+        reasons.sort(key=lambda reason: -abs(reason.contribution))
+        reasons.append(
+            Reason("all pairs weighed together", "one partner at most; calibrated", score - float(parts.sum()))
+        )
+        return Explanation(first, second, probability, float(parts[-1]), tuple(reasons), score)
+
+    def _finding(self, label: str, first: int, second: int) -> str:
+        """What was found, in words."""
+        graph = self.graph
+        if label == NEIGHBOURS:
+            units = set(self._inter.neighbour_units[[first]].indices) & set(
+                self._inter.neighbour_units[[second]].indices
+            )
+            nodes = [self._inter.node_of_unit[unit] for unit in sorted(units)]
+            names = ", ".join(describe(graph.nodes[int(node)]) for node in nodes[:_NAMED])
+            more = f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
+            return f"{len(nodes)} known to be shared" + (f": {names}{more}" if nodes else "")
+        if label == "degrees":
+            return f"{graph.degree[first]} and {graph.degree[second]} links"
+        return ""
+
+    def _judge_layers(self, layer_a: int, layer_b: int) -> tuple[NDArray[np.int64], Scores, Scores]:
+        """Candidates of two layers, their scores against rivals, and their own scores; kept for the next question."""
+        if (layer_a, layer_b) not in self._judged:
+            pairs = np.empty((0, 2), dtype=np.int64)
+            if self._inter_judge is not None:
+                pairs = self._inter.candidates_between(layer_a, layer_b, self._settings.candidates)
+            score = self._in_parts(self._inter_scores, pairs)
+            self._judged[layer_a, layer_b] = pairs, against_rivals(pairs, score), score
+        return self._judged[layer_a, layer_b]
+
+    def _relative(self, pair: NDArray[np.int64], layers: tuple[int, ...]) -> Scores:
+        """(1,) the pair's score against rivals."""
+        pairs, relative, score = self._judge_layers(layers[0], layers[1])
+        here = np.flatnonzero((pairs == pair).all(axis=1))
+        if len(here):
+            return relative[here]
+        joined = np.concatenate([pairs, pair])
+        return against_rivals(joined, np.concatenate([score, self._inter_scores(PairList(pair))]))[-1:]
+
+    def _probability(self, relative: Scores) -> Scores:
+        if self._calibration is None:
+            return np.zeros(len(relative))
+        return self._calibration.apply(relative)
+
+    # ---- saving ----------------------------------------------------------------------------------------
+
+    def _state(self) -> Arrays:
+        state: Arrays = {"prior": self._prior}
+        for name, part in (
+            ("inter.", self._inter_judge),
+            ("intra.", self._intra_judge),
+            ("calibration.", self._calibration),
+        ):
+            if part is not None:
+                state |= {name + key: array for key, array in part.to_arrays().items()}
+        return state
+
+    def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
+        self._prior = state["prior"]
+        inter, intra, calibration = (_part(state, name) for name in ("inter.", "intra.", "calibration."))
+        self._inter_judge = Judge.from_arrays(inter) if inter else None
+        self._intra_judge = Judge.from_arrays(intra) if intra else None
+        self._calibration = calibration_from_arrays(calibration) if calibration else None
+        self._look_at(graph)
+
+
+def _part(state: Arrays, prefix: str) -> Arrays:
+    return {name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)}
+
+
+def _among_first(node: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
+    """(m,) whether a row is among the first k rows of its node."""
+    order = np.argsort(node, kind="stable")
+    starts = np.flatnonzero(np.diff(node[order], prepend=-1))
+    place = np.empty(len(node), dtype=np.int64)
+    place[order] = np.arange(len(node)) - np.repeat(starts, np.diff(starts, append=len(node)))
+    return place < k
+
+
+def _check_same_layers(known: MultiplexGraph, graph: MultiplexGraph) -> None:
+    if graph.layers != known.layers:
+        raise SettingError(
+            f"the layers {', '.join(map(quoted, graph.layers[:20]))}, expected those that were learned on: "
+            f"{', '.join(map(quoted, known.layers[:20]))}"
+        )

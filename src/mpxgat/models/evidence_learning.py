@@ -1,0 +1,177 @@
+"""How the judges of the evidence model learn: on links of the training graph that are hidden again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpxgat.evidence.candidates import against_rivals
+from mpxgat.evidence.columns import matrix
+from mpxgat.evidence.hiding import HiddenInter, hide_inter, hide_intra
+from mpxgat.evidence.inter import InterEvidence
+from mpxgat.evidence.intra import IntraEvidence
+from mpxgat.evidence.judge import Growth, Judge
+from mpxgat.evidence.pairs import PairList
+from mpxgat.graph import MultiplexGraph
+from mpxgat.matching.calibration import Isotonic
+from mpxgat.models.evidence_settings import EvidenceSettings
+from mpxgat.models.signals import unit_clash
+from mpxgat.sampling.negatives import BetweenLayers, WithinLayer
+
+FEWEST_LINKS = 30  # hidden links, over all splits: with fewer there is nothing to learn from
+_TOUCHED_SHARE = 2 / 3  # of the non-links are pairs of touched nodes, the others of any nodes
+
+Evidence = NDArray[np.float32]
+Labels = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """Evidence (k, f) with labels (k,) from one self-made split; ``offset``: log of the share of non-links drawn."""
+
+    evidence: Evidence
+    label: Labels
+    offset: float
+
+
+@dataclass(frozen=True, eq=False)
+class Exam:
+    """Candidates of a self-made split, judged as in matching.
+
+    pairs       (m, 2) of all layer pairs
+    evidence    (m, f)
+    truth       (m,) whether they are one unit
+    certain     (m,) whether that is known
+    """
+
+    pairs: NDArray[np.int64]
+    evidence: Evidence
+    truth: Labels
+    certain: Labels
+
+
+def learn_inter(
+    graph: MultiplexGraph, prior: NDArray[np.float64], settings: EvidenceSettings, seed: int
+) -> tuple[Judge, Isotonic] | None:
+    """The judge of inter links and its calibration; None if too few links are known."""
+    rngs = np.random.default_rng([seed, 1]).spawn(settings.splits)
+    hidden = [hide_inter(graph, rng, settings.dissolved, settings.detached) for rng in rngs]
+    if sum(len(each.positives) for each in hidden) < FEWEST_LINKS:
+        return None
+    lessons, exams = [], []
+    for number, (each, rng) in enumerate(zip(hidden, rngs, strict=True)):
+        evidence = InterEvidence(each.graph, prior)
+        lessons.append(_inter_lesson(graph, each, evidence, settings, rng))
+        if number < 2:
+            exams.append(_exam(graph, each, evidence, settings.candidates))
+    judge = _learn(lessons, seed, settings.inter_growth)
+    return judge, _calibrated(graph, lessons, exams, seed, settings.inter_growth)
+
+
+def _calibrated(graph: MultiplexGraph, lessons: list[Lesson], exams: list[Exam], seed: int, growth: Growth) -> Isotonic:
+    """Each exam is judged by a judge that has not seen its split (unless there is only one)."""
+    scores, truths = [], []
+    for number, exam in enumerate(exams):
+        others = lessons[:number] + lessons[number + 1 :] or lessons
+        relative = _relative_scores(graph, exam, _learn(others, seed, growth))
+        scores.append(relative[exam.certain])
+        truths.append(exam.truth[exam.certain])
+    score, truth = np.concatenate(scores), np.concatenate(truths).astype(np.float64)
+    if not len(score):  # nobody is similar to anybody: no candidate will ever ask
+        score, truth = np.zeros(1), np.zeros(1)
+    return Isotonic.fit(score, truth)
+
+
+def learn_intra(graph: MultiplexGraph, settings: EvidenceSettings, seed: int) -> Judge | None:
+    """The judge of intra links; None if there are too few."""
+    rngs = np.random.default_rng([seed, 2]).spawn(settings.splits)
+    hidden = [hide_intra(graph, rng, settings.hidden_intra, settings.hidden_inter) for rng in rngs]
+    if sum(len(each.positives) for each in hidden) < FEWEST_LINKS:
+        return None
+    lessons = []
+    for each, rng in zip(hidden, rngs, strict=True):
+        non_links = _non_links_within(graph, settings.non_links * len(each.positives) // 3, rng)
+        pairs = np.concatenate([each.positives, non_links])
+        label = np.arange(len(pairs)) < len(each.positives)
+        evidence = matrix(IntraEvidence(each.graph).columns(PairList(pairs)))
+        lessons.append(Lesson(evidence, label, 0.0))
+    return _learn(lessons, seed, settings.intra_growth)
+
+
+def _inter_lesson(
+    graph: MultiplexGraph,
+    hidden: HiddenInter,
+    evidence: InterEvidence,
+    settings: EvidenceSettings,
+    rng: np.random.Generator,
+) -> Lesson:
+    """Hidden links and random non-links, decided pairs left out."""
+    wanted = settings.non_links * len(hidden.positives)
+    touched = round(_TOUCHED_SHARE * wanted)
+    parts = [
+        hidden.positives,
+        _non_links_between(graph, hidden.touched, touched, rng),
+        _non_links_between(graph, np.arange(graph.n_nodes), wanted - touched, rng),
+    ]
+    pairs = np.concatenate(parts)
+    label = np.arange(len(pairs)) < len(hidden.positives)
+    open_ = unit_clash(hidden.graph).pairs(pairs[:, 0], pairs[:, 1]) == 0
+    pairs, label = pairs[open_], label[open_]
+    size = np.bincount(graph.node_layer[hidden.touched]).astype(np.float64)
+    all_pairs = max((size.sum() ** 2 - (size**2).sum()) / 2, 1)
+    offset = float(np.log(min(max(touched, 1) / all_pairs, 1)))
+    return Lesson(matrix(evidence.columns(PairList(pairs))), label, offset)
+
+
+def _exam(graph: MultiplexGraph, hidden: HiddenInter, evidence: InterEvidence, k: int) -> Exam:
+    layers = range(graph.n_layers)
+    pairs = np.concatenate([evidence.candidates_between(a, b, k) for a in layers for b in layers if a < b])
+    # A node without any known link may belong to somebody all the same: the truth is known where a unit was.
+    size = np.bincount(graph.unit, minlength=graph.n_units)[graph.unit]
+    known = np.zeros(graph.n_nodes, dtype=bool)
+    known[hidden.touched] = size[hidden.touched] > 1
+    truth = graph.unit[pairs[:, 0]] == graph.unit[pairs[:, 1]]
+    return Exam(pairs, matrix(evidence.columns(PairList(pairs))), truth, known[pairs].any(axis=1))
+
+
+def _relative_scores(graph: MultiplexGraph, exam: Exam, judge: Judge) -> NDArray[np.float64]:
+    """Scores against rivals, layer pair by layer pair as in matching."""
+    score = judge.score(exam.evidence)
+    layers = graph.node_layer[exam.pairs]
+    relative = np.empty(len(score))
+    for a, b in np.unique(layers, axis=0):
+        here = (layers == (a, b)).all(axis=1)
+        relative[here] = against_rivals(exam.pairs[here], score[here])
+    return relative
+
+
+def _learn(lessons: Sequence[Lesson], seed: int, growth: Growth) -> Judge:
+    evidence = np.concatenate([lesson.evidence for lesson in lessons])
+    label = np.concatenate([lesson.label for lesson in lessons])
+    offset = float(np.mean([lesson.offset for lesson in lessons]))
+    return Judge.learn(evidence, label, offset, seed, growth)
+
+
+def _non_links_between(
+    graph: MultiplexGraph, nodes: NDArray[np.int64], count: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """(k, 2) random pairs of ``nodes``, of different layers, not known to be one unit."""
+    drawn = BetweenLayers(graph.node_layer[nodes], graph.unit[nodes]).draw(count, rng)
+    return np.sort(nodes[drawn], axis=1)
+
+
+def _non_links_within(graph: MultiplexGraph, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """(k, 2) random pairs of one layer that are no known link, in every layer as many as it has pairs for."""
+    size: NDArray[Any] = np.diff(graph.layer_start).astype(np.float64)
+    pairs = size * (size - 1)
+    shares = rng.multinomial(count, pairs / max(pairs.sum(), 1)) if pairs.sum() else np.zeros(len(size), dtype=int)
+    found = [np.empty((0, 2), dtype=np.int64)]
+    for layer, share in enumerate(shares):
+        start, stop = graph.layer_start[layer : layer + 2]
+        links = graph.intra[(graph.intra[:, 0] >= start) & (graph.intra[:, 0] < stop)] - start
+        found.append(WithinLayer.of(int(stop - start), links.astype(np.int32)).draw(int(share), rng) + start)
+    return np.concatenate(found)

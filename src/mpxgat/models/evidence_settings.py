@@ -1,0 +1,48 @@
+"""The settings of the evidence model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mpxgat.evidence.judge import Growth
+from mpxgat.models.settings import Settings
+
+
+@dataclass(frozen=True)
+class EvidenceSettings(Settings):
+    """How the judge of pairs learns; defaults chosen on ff-tw-yt and Drosophila, seeds 100 and above.
+
+    splits              self-made splits it learns on
+    dissolved           share of the known units whose links are all hidden in one
+    detached            share of the units with three nodes or more that lose one node
+    hidden_intra, hidden_inter      shares of links hidden for the judge of intra links
+    non_links           non-links drawn for each link
+    trees, leaves, rate of the boosted trees
+    candidates          most similar nodes of a layer that are judged for each node, when matching
+    """
+
+    splits: int = 4
+    dissolved: float = 0.2
+    detached: float = 0.01
+    hidden_intra: float = 0.02
+    hidden_inter: float = 0.04
+    non_links: int = 60
+    trees: int = 300
+    leaves: int = 15
+    rate: float = 0.05
+    candidates: int = 8
+
+    def __post_init__(self) -> None:
+        self.check_at_least(1, "splits", "non_links", "trees", "candidates")
+        self.check_at_least(2, "leaves")
+        self.check_share("dissolved", "detached", "hidden_intra", "hidden_inter")
+
+    @property
+    def inter_growth(self) -> Growth:
+        """Trees for pairs of different layers."""
+        return Growth(trees=self.trees, leaves=self.leaves, rate=self.rate)
+
+    @property
+    def intra_growth(self) -> Growth:
+        """Trees for pairs of one layer: there are more links to learn from."""
+        return Growth(trees=self.trees, leaves=self.leaves, rate=self.rate, columns=0.5, random=False)
