@@ -12,12 +12,13 @@ from scipy import sparse
 from mpxgat.evidence.candidates import similar_pairs
 from mpxgat.evidence.columns import Column, sides
 from mpxgat.evidence.pairs import Pairs, Values
-from mpxgat.evidence.profiles import one_step, row_lengths, unit_length, unit_matrix, walk_profiles
+from mpxgat.evidence.profiles import Profiles, one_step, row_lengths, unit_length, unit_matrix
 from mpxgat.evidence.rivals import Rivals, find_rivals
 from mpxgat.graph import MultiplexGraph
 
 NEIGHBOURS, SURROUNDINGS = "shared neighbours", "similar surroundings"
 RIVALS, DEGREES = "who else competes", "degrees"
+EMBEDDINGS = "anchored embeddings"
 COPIES, LAYERS = "copies known already", "how often the two layers share a unit"
 
 _COMPETING = {"near": False, "far": True, "joint_far": True}  # profile -> compared at length 1
@@ -38,10 +39,15 @@ class InterEvidence:
     """What a graph says about pairs of nodes of different layers.
 
     graph   what is known
+    walks   profiles of this graph
     prior   (L, L) of `layer_prior`; of the graph a judge learned on, so that it means the same in a larger graph
+    vectors (n, d) embeddings made from this graph, whose dot products are evidence as well; None for none
     """
 
-    def __init__(self, graph: MultiplexGraph, prior: Values):
+    def __init__(
+        self, graph: MultiplexGraph, walks: Profiles, prior: Values, vectors: NDArray[np.float32] | None = None
+    ):
+        self._vectors = vectors
         self._graph = graph
         self._layer = graph.node_layer
         self._prior = prior
@@ -50,7 +56,7 @@ class InterEvidence:
         present[graph.unit, graph.node_layer] = 1
         self._present = present[graph.unit]
         self.node_of_unit = np.unique(graph.unit, return_index=True)[1]  # its first node
-        self._profiles = walk_profiles(graph).rare
+        self._profiles = walks.rare
         self._length = {name: row_lengths(rows) for name, rows in self._profiles.items()}
         self._rivals: dict[str, Rivals] = {
             name: find_rivals(unit_length(rows) if scaled else rows, graph, self._present)
@@ -68,6 +74,8 @@ class InterEvidence:
         """Everything about k pairs, (k,) each."""
         found = self._of_profiles(pairs)
         found |= self._of_neighbours(pairs)
+        if self._vectors is not None:
+            found[Column("anchored", EMBEDDINGS)] = pairs.dots(self._vectors)
         both = {
             "degree": self._degree,
             "neighbours' degree": self._neighbour_degree,

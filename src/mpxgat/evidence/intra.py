@@ -11,11 +11,12 @@ from scipy import sparse
 
 from mpxgat.evidence.columns import Column, Values, sides
 from mpxgat.evidence.pairs import Pairs
-from mpxgat.evidence.profiles import one_step, row_lengths, unit_matrix, walk_profiles
+from mpxgat.evidence.profiles import Profiles, one_step, row_lengths, unit_matrix
 from mpxgat.graph import MultiplexGraph
 
 LAYER, UNION = "shared neighbours in the layer", "shared neighbours in any layer"
 ELSEWHERE, WALKS = "linked in other layers", "met on short walks"
+EMBEDDINGS = "anchored embeddings"
 DEGREES, PLACE = "degrees", "the layer"
 
 
@@ -49,9 +50,14 @@ class Neighbours:
 
 
 class IntraEvidence:
-    """What a graph says about pairs of nodes of one layer."""
+    """What a graph says about pairs of nodes of one layer.
 
-    def __init__(self, graph: MultiplexGraph):
+    walks       profiles of this graph
+    vectors     (n, d) embeddings made from this graph, whose dot products are evidence as well; None for none
+    """
+
+    def __init__(self, graph: MultiplexGraph, walks: Profiles, vectors: NDArray[np.float32] | None = None):
+        self._vectors = vectors
         self._unit = unit_matrix(graph)
         adjacency = graph.adjacency.astype(np.float64)
         itself = sparse.eye_array(graph.n_nodes, format="csr")
@@ -63,7 +69,6 @@ class IntraEvidence:
         present = np.zeros((graph.n_units, graph.n_layers))
         present[graph.unit, graph.node_layer] = 1
         self._present = sparse.csr_array(present)[graph.unit]
-        walks = walk_profiles(graph)
         self._met, self._profiles = walks.met, walks.rare
         self._length = {name: row_lengths(rows) for name, rows in self._profiles.items()}
         self._degree = np.log1p(graph.degree)
@@ -77,6 +82,8 @@ class IntraEvidence:
         """Everything about k pairs, (k,) each."""
         found = self._in_layer.columns(pairs)
         found |= self._union.columns(pairs)
+        if self._vectors is not None:
+            found[Column("anchored", EMBEDDINGS)] = pairs.dots(self._vectors)
         found[Column("layers where the two are linked", ELSEWHERE)] = pairs.overlap(self._layers_linked, self._unit)
         found[Column("layers that have both", ELSEWHERE)] = pairs.overlap(self._present, self._present)
         one, other = pairs.overlap(self._met, self._unit), pairs.overlap(self._unit, self._met)

@@ -28,6 +28,9 @@ class Pairs(Protocol):
     def overlap(self, left: sparse.csr_array, right: sparse.csr_array) -> Values:
         """(k,) <left_i, right_j> of sparse rows (n, d), float64."""
 
+    def dots(self, vectors: NDArray[np.float32]) -> Values:
+        """(k,) <v_i, v_j> of dense rows (n, d)."""
+
 
 class PairList:
     """Any pairs (k, 2)."""
@@ -43,6 +46,15 @@ class PairList:
             values[part] = left[self.first[part]].multiply(right[self.second[part]]).sum(axis=1)
         return values
 
+    def dots(self, vectors: NDArray[np.float32]) -> Values:
+        """Row by row, a bounded number at once."""
+        values = np.empty(len(self.first))
+        for start in range(0, len(values), _PAIRS_AT_ONCE):
+            part = slice(start, start + _PAIRS_AT_ONCE)
+            one, other = vectors[self.first[part]], vectors[self.second[part]]
+            values[part] = np.einsum("ij,ij->i", one, other, dtype=np.float64)
+        return values
+
 
 class PairGrid:
     """All pairs of rows and columns, row after row."""
@@ -55,6 +67,11 @@ class PairGrid:
         """One sparse product."""
         products: Values = (left[self.rows] @ right[self.cols].T).toarray().ravel()
         return products
+
+    def dots(self, vectors: NDArray[np.float32]) -> Values:
+        """One dense product."""
+        products: Values = vectors[self.rows].astype(np.float64) @ vectors[self.cols].astype(np.float64).T
+        return products.ravel()
 
 
 def row_parts(rows: Positions, width: int, cells: int) -> Iterator[slice]:

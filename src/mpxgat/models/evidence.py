@@ -20,11 +20,14 @@ from mpxgat.evidence.inter import NEIGHBOURS, InterEvidence, layer_prior
 from mpxgat.evidence.intra import IntraEvidence
 from mpxgat.evidence.judge import Judge
 from mpxgat.evidence.pairs import PairGrid, PairList, Pairs, row_parts
+from mpxgat.evidence.profiles import walk_profiles
 from mpxgat.graph import MultiplexGraph
 from mpxgat.matching.calibration import Calibration, calibration_from_arrays
 from mpxgat.matching.matcher import Candidates, Explanation, Reason
 from mpxgat.matching.matches import Matches, match_all, match_layers
+from mpxgat.models.anchored import Anchored
 from mpxgat.models.base import Model, Positions, Scores
+from mpxgat.models.embedding import Vectors
 from mpxgat.models.evidence_learning import learn_inter, learn_intra
 from mpxgat.models.evidence_settings import EvidenceSettings
 from mpxgat.models.signals import same_unit, unit_clash
@@ -35,6 +38,7 @@ from mpxgat.training.session import Session
 DECIDED = 1000.0  # log-odds of what transitivity says, and minus that of what uniqueness forbids
 _CELLS = 1 << 17
 _NAMED = 5
+_ANCHORED = "anchored."
 
 
 class Evidence(Model):
@@ -55,6 +59,7 @@ class Evidence(Model):
     def __init__(self, /, *, seed: int = 0, **settings: Any):
         super().__init__(seed=seed)
         self._settings = EvidenceSettings.of(**settings)
+        self._anchored: Anchored | None = None
         self._inter_judge: Judge | None = None
         self._intra_judge: Judge | None = None
         self._calibration: Calibration | None = None
@@ -68,9 +73,10 @@ class Evidence(Model):
 
     def _learn(self, graph: MultiplexGraph, session: Session) -> None:
         self._prior = layer_prior(graph)
-        learned = learn_inter(graph, self._prior, self._settings, self.seed)
+        self._anchored = Anchored(seed=self.seed).fit(graph, session) if self._settings.embeddings != "none" else None
+        learned = learn_inter(graph, self._prior, self._settings, self.seed, self._embed)
         self._inter_judge, self._calibration = learned or (None, None)
-        self._intra_judge = learn_intra(graph, self._settings, self.seed)
+        self._intra_judge = learn_intra(graph, self._settings, self.seed, self._embed)
         self._look_at(graph)
 
     def extend(self, graph: MultiplexGraph) -> Self:
@@ -84,17 +90,25 @@ class Evidence(Model):
         model._prior = self._prior
         model._inter_judge, model._intra_judge = self._inter_judge, self._intra_judge
         model._calibration = self._calibration
+        model._anchored = self._anchored.extend(graph) if self._anchored else None
         model._look_at(graph)
         model._graph = graph
         return model
 
     def _look_at(self, graph: MultiplexGraph) -> None:
         """Compute the evidence of a graph."""
-        self._inter = InterEvidence(graph, self._prior)
-        self._intra = IntraEvidence(graph)
+        horizontal = self._anchored.horizontal if self._anchored else None
+        vertical = self._anchored.vertical if self._anchored else None
+        walks = walk_profiles(graph)
+        self._inter = InterEvidence(graph, walks, self._prior, vertical)
+        self._intra = IntraEvidence(graph, walks, horizontal)
         self._same, self._clash = same_unit(graph), unit_clash(graph)
         self._rules = Rules().fit(graph)
         self._judged: dict[tuple[int, int], tuple[NDArray[np.int64], Scores, Scores]] = {}
+
+    def _embed(self, graph: MultiplexGraph) -> tuple[Vectors | None, Vectors | None]:
+        """Embeddings of a graph with more links hidden."""
+        return self._anchored.embed_graph(graph) if self._anchored else (None, None)
 
     # ---- scores ----------------------------------------------------------------------------------------
 
@@ -211,6 +225,8 @@ class Evidence(Model):
 
     def _state(self) -> Arrays:
         state: Arrays = {"prior": self._prior}
+        if self._anchored:
+            state |= {_ANCHORED + key: array for key, array in self._anchored._state().items()}
         for name, part in (
             ("inter.", self._inter_judge),
             ("intra.", self._intra_judge),
@@ -220,8 +236,13 @@ class Evidence(Model):
                 state |= {name + key: array for key, array in part.to_arrays().items()}
         return state
 
+    def _notes(self) -> dict[str, Any]:
+        return {"anchored": self._anchored._notes()} if self._anchored else {}
+
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
         self._prior = state["prior"]
+        if self._settings.embeddings != "none":
+            self._anchored = Anchored(seed=self.seed).restore(graph, _part(state, _ANCHORED), notes["anchored"])
         inter, intra, calibration = (_part(state, name) for name in ("inter.", "intra.", "calibration."))
         self._inter_judge = Judge.from_arrays(inter) if inter else None
         self._intra_judge = Judge.from_arrays(intra) if intra else None

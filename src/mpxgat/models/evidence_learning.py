@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from mpxgat.evidence.inter import InterEvidence
 from mpxgat.evidence.intra import IntraEvidence
 from mpxgat.evidence.judge import Growth, Judge
 from mpxgat.evidence.pairs import PairList
+from mpxgat.evidence.profiles import walk_profiles
 from mpxgat.graph import MultiplexGraph
 from mpxgat.matching.calibration import Isotonic
 from mpxgat.models.evidence_settings import EvidenceSettings
@@ -27,6 +28,9 @@ _TOUCHED_SHARE = 2 / 3  # of the non-links are pairs of touched nodes, the other
 
 Evidence = NDArray[np.float32]
 Labels = NDArray[np.bool_]
+Vectors = NDArray[np.float32] | None
+Embedder = Callable[[MultiplexGraph], tuple[Vectors, Vectors]]
+"""Horizontal and vertical embeddings of a graph on the same nodes; None where there are none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +59,7 @@ class Exam:
 
 
 def learn_inter(
-    graph: MultiplexGraph, prior: NDArray[np.float64], settings: EvidenceSettings, seed: int
+    graph: MultiplexGraph, prior: NDArray[np.float64], settings: EvidenceSettings, seed: int, embed: Embedder
 ) -> tuple[Judge, Isotonic] | None:
     """The judge of inter links and its calibration; None if too few links are known."""
     rngs = np.random.default_rng([seed, 1]).spawn(settings.splits)
@@ -64,7 +68,7 @@ def learn_inter(
         return None
     lessons, exams = [], []
     for number, (each, rng) in enumerate(zip(hidden, rngs, strict=True)):
-        evidence = InterEvidence(each.graph, prior)
+        evidence = InterEvidence(each.graph, walk_profiles(each.graph), prior, embed(each.graph)[1])
         lessons.append(_inter_lesson(graph, each, evidence, settings, rng))
         if number < 2:
             exams.append(_exam(graph, each, evidence, settings.candidates))
@@ -86,7 +90,7 @@ def _calibrated(graph: MultiplexGraph, lessons: list[Lesson], exams: list[Exam],
     return Isotonic.fit(score, truth)
 
 
-def learn_intra(graph: MultiplexGraph, settings: EvidenceSettings, seed: int) -> Judge | None:
+def learn_intra(graph: MultiplexGraph, settings: EvidenceSettings, seed: int, embed: Embedder) -> Judge | None:
     """The judge of intra links; None if there are too few."""
     rngs = np.random.default_rng([seed, 2]).spawn(settings.splits)
     hidden = [hide_intra(graph, rng, settings.hidden_intra, settings.hidden_inter) for rng in rngs]
@@ -97,7 +101,8 @@ def learn_intra(graph: MultiplexGraph, settings: EvidenceSettings, seed: int) ->
         non_links = _non_links_within(graph, settings.non_links * len(each.positives) // 3, rng)
         pairs = np.concatenate([each.positives, non_links])
         label = np.arange(len(pairs)) < len(each.positives)
-        evidence = matrix(IntraEvidence(each.graph).columns(PairList(pairs)))
+        known = IntraEvidence(each.graph, walk_profiles(each.graph), embed(each.graph)[0])
+        evidence = matrix(known.columns(PairList(pairs)))
         lessons.append(Lesson(evidence, label, 0.0))
     return _learn(lessons, seed, settings.intra_growth)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mpxgat.errors import SettingError, quoted
 from mpxgat.evidence.judge import Growth
 from mpxgat.models.settings import Settings
 
@@ -12,6 +13,7 @@ from mpxgat.models.settings import Settings
 class EvidenceSettings(Settings):
     """How the judge of pairs learns; defaults chosen on ff-tw-yt and Drosophila, seeds 100 and above.
 
+    embeddings          "anchored", whose scores are evidence as well, or "none"
     splits              self-made splits it learns on
     dissolved           share of the known units whose links are all hidden in one
     detached            share of the units with three nodes or more that lose one node
@@ -21,6 +23,7 @@ class EvidenceSettings(Settings):
     candidates          most similar nodes of a layer that are judged for each node, when matching
     """
 
+    embeddings: str = "anchored"
     splits: int = 4
     dissolved: float = 0.2
     detached: float = 0.01
@@ -30,9 +33,11 @@ class EvidenceSettings(Settings):
     trees: int = 300
     leaves: int = 15
     rate: float = 0.05
-    candidates: int = 8
+    candidates: int = 5
 
     def __post_init__(self) -> None:
+        if self.embeddings not in ("anchored", "none"):
+            raise SettingError(f"embeddings is {quoted(self.embeddings)}, expected anchored or none")
         self.check_at_least(1, "splits", "non_links", "trees", "candidates")
         self.check_at_least(2, "leaves")
         self.check_share("dissolved", "detached", "hidden_intra", "hidden_inter")
