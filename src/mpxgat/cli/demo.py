@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _MODELS: dict[str, dict[str, Any]] = {
     "rules": {},
     "degree": {},
+    "auto": {},
     "mpxgat": {"hidden": 32, "out": 32, "heads": 2, "lr": 5e-3, "epochs": 200, "patience": 5},
 }
 
@@ -28,7 +29,7 @@ def demo(
     seeds: Annotated[int, typer.Option(min=1, help="Repetitions.")] = 2,
     json: JsonOption = False,
 ) -> None:
-    """Plant a social network with several layers, hide links, and predict them: rules of thumb and MPXGAT."""
+    """Plant a social network with several layers, hide links, and predict them: rules, MPXGAT, and the best model."""
     from mpxgat.repetitions import repeat
     from mpxgat.splits import marked_nodes
     from mpxgat.synthetic import social

@@ -19,13 +19,18 @@ if TYPE_CHECKING:
     from mpxgat.models import Model
     from mpxgat.runs import RunFolder
 
-_MODEL, _SEED = "mpxgat", 0
+_SEED = 0
+_MODEL, _MODEL_WITH_SETTINGS = "auto", "mpxgat"
+_USUAL = f"{_MODEL}, or {_MODEL_WITH_SETTINGS} if settings are given"
 
 
 def train(
     data: DataArgument,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="RUN", help="The folder to keep the run in.")],
-    model: Annotated[str | None, typer.Option(help=f"The model's name. [default: {_MODEL}]")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help=f"The model's name. [default: {_USUAL}]"),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help=f"The same seed gives the same bytes. [default: {_SEED}]")
     ] = None,
@@ -73,7 +78,9 @@ def _model(folder: RunFolder, name: str | None, seed: int | None, given: dict[st
     elif resume:
         print_note(f"no run in {folder.path} yet: this is its beginning")
     if begun is None:
-        return make_model(name or _MODEL, seed=_SEED if seed is None else seed, **given)
+        # `auto` has no settings, so who gives some means the paper's model.
+        usual = _MODEL_WITH_SETTINGS if given else _MODEL
+        return make_model(name or usual, seed=_SEED if seed is None else seed, **given)
     same_model = name in (None, begun.model)
     settings = {**begun.settings, **given} if same_model else given
     return make_model(name or begun.model, seed=begun.seed if seed is None else seed, **settings)

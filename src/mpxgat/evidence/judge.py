@@ -8,14 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-import lightgbm
 import numpy as np
 from numpy.typing import NDArray
 
+from mpxgat.errors import TrainingError, printable
+
 Evidence = NDArray[np.float32]
 Scores = NDArray[np.float64]
+
+if TYPE_CHECKING:
+    import lightgbm
+
+
+def trees_library() -> ModuleType:
+    """LightGBM; TrainingError if the system lacks what it needs. Imported late: it takes a second."""
+    try:
+        return import_module("lightgbm")
+    except (OSError, ImportError) as problem:
+        raise TrainingError(
+            f"LightGBM cannot be loaded ({printable(problem)}); it needs OpenMP's runtime library: install libgomp1 "
+            "(Debian, Ubuntu) or libomp (Homebrew), or use another model, such as anchored"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -65,8 +82,9 @@ class Judge:
 
         offset  added to every score: the log of the share of non-links that were drawn
         """
-        data = lightgbm.Dataset(evidence, label.astype(np.float64), free_raw_data=True)
-        return cls(lightgbm.train(growth.parameters(seed), data, growth.trees), offset)
+        library = trees_library()
+        data = library.Dataset(evidence, label.astype(np.float64), free_raw_data=True)
+        return cls(library.train(growth.parameters(seed), data, growth.trees), offset)
 
     def score(self, evidence: Evidence) -> Scores:
         """(k,) log-odds."""
@@ -94,8 +112,9 @@ class Judge:
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Judge:
         """What `to_arrays` gave; ValueError if it is no model."""
+        library = trees_library()
         try:
             text = arrays["trees"].tobytes().decode()
-            return cls(lightgbm.Booster(model_str=text), float(arrays["offset"][0]))
-        except (KeyError, UnicodeDecodeError, lightgbm.basic.LightGBMError) as error:
+            return cls(library.Booster(model_str=text), float(arrays["offset"][0]))
+        except (KeyError, UnicodeDecodeError, library.basic.LightGBMError) as error:
             raise ValueError(f"the saved judge cannot be read ({error})") from None

@@ -16,7 +16,17 @@ from mpxgat.arrays import Arrays
 from mpxgat.errors import SettingError, quoted
 from mpxgat.evidence.candidates import against_rivals
 from mpxgat.evidence.columns import matrix
-from mpxgat.evidence.inter import NEIGHBOURS, InterEvidence, layer_prior
+from mpxgat.evidence.inter import (
+    COPIES,
+    DEGREES,
+    EMBEDDINGS,
+    LAYERS,
+    NEIGHBOURS,
+    RIVALS,
+    SURROUNDINGS,
+    InterEvidence,
+    layer_prior,
+)
 from mpxgat.evidence.intra import IntraEvidence
 from mpxgat.evidence.judge import Judge
 from mpxgat.evidence.pairs import PairGrid, PairList, Pairs, row_parts
@@ -175,27 +185,37 @@ class Evidence(Model):
         relative = self._relative(pair, layers)
         probability = float(self._probability(relative)[0])
         score = float(np.log(probability / (1 - probability)))
-        reasons = [Reason(label, self._finding(label, first, second), value) for label, value in by_reason.items()]
+        numbers = {column.name: float(value[0]) for column, value in columns.items()}
+        reasons = [
+            Reason(label, self._finding(label, numbers, first, second), value) for label, value in by_reason.items()
+        ]
         reasons.sort(key=lambda reason: -abs(reason.contribution))
         reasons.append(
             Reason("all pairs weighed together", "one partner at most; calibrated", score - float(parts.sum()))
         )
         return Explanation(first, second, probability, float(parts[-1]), tuple(reasons), score)
 
-    def _finding(self, label: str, first: int, second: int) -> str:
-        """What was found, in words."""
-        graph = self.graph
+    def _finding(self, label: str, numbers: Mapping[str, float], first: int, second: int) -> str:
+        """What was found, in words; ``numbers`` by the names of their columns."""
         if label == NEIGHBOURS:
-            units = set(self._inter.neighbour_units[[first]].indices) & set(
-                self._inter.neighbour_units[[second]].indices
-            )
-            nodes = [self._inter.node_of_unit[unit] for unit in sorted(units)]
-            names = ", ".join(describe(graph.nodes[int(node)]) for node in nodes[:_NAMED])
-            more = f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
-            return f"{len(nodes)} known to be shared" + (f": {names}{more}" if nodes else "")
-        if label == "degrees":
-            return f"{graph.degree[first]} and {graph.degree[second]} links"
-        return ""
+            return self._shared_neighbours(first, second)
+        words = {
+            SURROUNDINGS: "similarity {joint_far, cosine:.2f} of 1",
+            RIVALS: "{joint_far, rank low:.0f} and {joint_far, rank high:.0f} others are more similar",
+            DEGREES: f"{self.graph.degree[first]} and {self.graph.degree[second]} links",
+            EMBEDDINGS: "score {anchored:.2f}",
+            COPIES: "{copies, low:.0f} and {copies, high:.0f} nodes",
+            LAYERS: "log of the share of pairs {prior:.1f}",
+        }
+        return words[label].format_map(numbers)
+
+    def _shared_neighbours(self, first: int, second: int) -> str:
+        """How many, and who: the first few by name."""
+        known = self._inter.neighbour_units
+        units = np.intersect1d(known[[first]].indices, known[[second]].indices)
+        names = [describe(self.graph.nodes[int(node)]) for node in self._inter.node_of_unit[units[:_NAMED]]]
+        more = f" and {len(units) - _NAMED} more" if len(units) > _NAMED else ""
+        return f"{len(units)} known to be shared" + (f": {', '.join(names)}{more}" if names else "")
 
     def _judge_layers(self, layer_a: int, layer_b: int) -> tuple[NDArray[np.int64], Scores, Scores]:
         """Candidates of two layers, their scores against rivals, and their own scores; kept for the next question."""

@@ -14,6 +14,7 @@ from mpxgat.io.array_files import read_arrays
 from mpxgat.models.base import GRAPH, KIND, STATE, Model
 
 _PLACES = {
+    "auto": "auto:Auto",
     "evidence": "evidence:Evidence",
     "anchored": "anchored:Anchored",
     "mpxgat": "mpxgat:MPXGAT",
