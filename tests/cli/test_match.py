@@ -89,9 +89,10 @@ class TestMatch:
         assert found["output"] == str(tmp_path / name)
         assert "matches" not in found
 
-    def test_shown_in_the_terminal_with_what_is_left_unmatched(self):
+    def test_shown_in_the_terminal_with_what_is_left_unmatched(self, monkeypatch):
+        monkeypatch.setenv("COLUMNS", "160")
         result = run("match", "run")
-        for text in ("node_layer", "runner_up", "follows from", "below threshold", "x – y", "no candidate"):
+        for text in ("node candidate p next", "✓", "follows from", "below threshold", "x – y", "no candidate"):
             assert text in " ".join(result.stdout.split())
         assert "layer 'w' has no known link to any other layer" in result.stderr
 
@@ -117,7 +118,8 @@ class TestMatch:
 
 @pytest.mark.usefixtures("matcher")
 class TestExplain:
-    def test_a_waterfall(self):
+    def test_a_waterfall(self, monkeypatch):
+        monkeypatch.setenv("COLUMNS", "160")
         result = run("explain", "run", "a", "c", "--layers", "y", "z")
         assert result.exit_code == 0, result.output
         lines = [line.split() for line in result.stdout.splitlines()]

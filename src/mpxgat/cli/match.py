@@ -21,6 +21,7 @@ _THRESHOLD = 0.9
 _K = 5
 _MOST = 10_000
 _SHOWN_ROWS = 100
+_SHOWN_COLUMNS = ("node", "candidate", "p", "next", "", "reasons")
 _OUTCOME_COLUMNS = ("layers", "open nodes", "matched", "below threshold", "outdone", "no candidate")
 
 
@@ -68,7 +69,7 @@ def match(
     if json:
         print_json({**head, "matches": table.to_pylist()} if output is None else {**head, "output": str(output)})
     elif output is None:
-        print_table(table.column_names, [tuple(row.values()) for row in table.to_pylist()])
+        print_table(_SHOWN_COLUMNS, [_shown_row(row) for row in table.to_pylist()])
     if not json:
         _print_outcomes(found)
     _print_notes(found, len(shown), output)
@@ -85,6 +86,12 @@ def _matches(matcher: Matcher, layers: tuple[str, str] | None, threshold: float,
             return match_layers(matcher, first, second, k, threshold=threshold)
     with progress("matching", len(layer_pairs(graph)), quiet=quiet) as advance:
         return match_all(matcher, threshold, k, advance)
+
+
+def _shown_row(row: dict[str, Any]) -> tuple[object, ...]:
+    """A row as the terminal shows it: a node with its layer, a mark at matches."""
+    node, candidate = (f"{row[name]} ({row[f'{name}_layer']})" for name in ("node", "candidate"))
+    return node, candidate, row["probability"], row["runner_up"], "✓" if row["chosen"] else "", row["reasons"]
 
 
 def _print_outcomes(found: Matches) -> None:

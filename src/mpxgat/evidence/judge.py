@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -106,15 +107,24 @@ class Judge:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """To be saved."""
-        text = np.frombuffer(self._booster.model_to_string().encode(), dtype=np.uint8)
-        return {"trees": text, "offset": np.array([self._offset])}
+        text = self._booster.model_to_string().encode()
+        return {
+            "trees": np.frombuffer(text, dtype=np.uint8),
+            "digest": np.frombuffer(sha256(text).digest(), dtype=np.uint8),
+            "offset": np.array([self._offset]),
+        }
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Judge:
-        """What `to_arrays` gave; ValueError if it is no model."""
+        """What `to_arrays` gave; ValueError if it is not.
+
+        LightGBM's reader may end the process on a damaged text, so it is given only a text that fits its digest.
+        """
         library = trees_library()
         try:
-            text = arrays["trees"].tobytes().decode()
-            return cls(library.Booster(model_str=text), float(arrays["offset"][0]))
-        except (KeyError, UnicodeDecodeError, library.basic.LightGBMError) as error:
+            text, digest, offset = arrays["trees"].tobytes(), arrays["digest"].tobytes(), arrays["offset"].item()
+            if sha256(text).digest() != digest:
+                raise ValueError("it is damaged")
+            return cls(library.Booster(model_str=text.decode()), float(offset))
+        except (KeyError, ValueError, library.basic.LightGBMError) as error:
             raise ValueError(f"the saved judge cannot be read ({error})") from None

@@ -48,6 +48,8 @@ from mpxgat.training.session import Session
 DECIDED = 1000.0  # log-odds of what transitivity says, and minus that of what uniqueness forbids
 _CELLS = 1 << 17
 _NAMED = 5
+_UNKNOWN = 1e-6  # the probability of a pair about which nothing could be learned
+_UNKNOWN_ODDS = float(np.log(_UNKNOWN / (1 - _UNKNOWN)))
 _ANCHORED = "anchored."
 
 
@@ -126,7 +128,7 @@ class Evidence(Model):
         """Evidence by sparse products, a bounded number of pairs at a time."""
         score = self._intra_scores if self._is_intra(rows, cols) else self._inter_scores
         found = np.empty((len(rows), len(cols)))
-        for part in row_parts(rows, len(cols), _CELLS):
+        for part in row_parts(rows if len(cols) else rows[:0], len(cols), _CELLS):
             found[part] = score(PairGrid(rows[part], cols)).reshape(-1, len(cols))
         return found
 
@@ -173,10 +175,11 @@ class Evidence(Model):
 
     def explain(self, first: int, second: int) -> Explanation:
         """Why the pair has its probability; reasons are sums over related pieces of evidence."""
-        layers = tuple(sorted(self.graph.node_layer[[first, second]].tolist()))
-        pair = np.array([[first, second]], dtype=np.int64)
+        pair = np.sort(np.array([[first, second]], dtype=np.int64))  # the lower layer first
+        layers = tuple(self.graph.node_layer[pair[0]].tolist())
         if self._inter_judge is None:
-            return Explanation(first, second, 0.0, 0.0, (), 0.0)
+            nothing = Reason("too few known links", "nothing could be learned", 0.0)
+            return Explanation(first, second, _UNKNOWN, _UNKNOWN_ODDS, (nothing,), _UNKNOWN_ODDS)
         columns = self._inter.columns(PairList(pair))
         parts = self._inter_judge.contributions(matrix(columns))[0]
         by_reason: dict[str, float] = {}
@@ -261,6 +264,8 @@ class Evidence(Model):
 
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
         self._prior = state["prior"]
+        if self._prior.shape != (graph.n_layers, graph.n_layers):
+            raise ValueError(f"the layers' prior has the shape {self._prior.shape}")
         if self._settings.embeddings != "none":
             self._anchored = Anchored(seed=self.seed).restore(graph, _part(state, _ANCHORED), notes["anchored"])
         inter, intra, calibration = (_part(state, name) for name in ("inter.", "intra.", "calibration."))

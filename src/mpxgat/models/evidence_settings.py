@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from mpxgat.errors import SettingError, quoted
 from mpxgat.evidence.judge import Growth
 from mpxgat.models.settings import Settings
+
+_MOST_LEAVES = 1000  # far more than helps
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,10 @@ class EvidenceSettings(Settings):
             raise SettingError(f"embeddings is {quoted(self.embeddings)}, expected anchored or none")
         self.check_at_least(1, "splits", "non_links", "trees", "candidates")
         self.check_at_least(2, "leaves")
+        if self.leaves > _MOST_LEAVES:
+            raise SettingError(f"leaves is {self.leaves}, expected at most {_MOST_LEAVES}")
+        if not (math.isfinite(self.rate) and self.rate > 0):
+            raise SettingError(f"rate is {self.rate}, expected a number above 0")
         self.check_share("dissolved", "detached", "hidden_intra", "hidden_inter")
 
     @property

@@ -1,0 +1,18 @@
+"""Numbers of pairs, side by side."""
+
+import numpy as np
+
+from mpxgat.evidence.columns import Column, matrix, sides
+
+
+def test_columns_stand_side_by_side_in_their_order():
+    found = matrix({Column("b", "why"): np.array([1.0, 2.0]), Column("a", "why"): np.array([3.0, 4.0])})
+    assert found.dtype == np.float32
+    assert found.tolist() == [[1.0, 3.0], [2.0, 4.0]]
+
+
+def test_the_lower_of_both_sides_comes_first():
+    found = sides("degree", "degrees", np.array([1, 5]), np.array([2, 4]))
+    assert [column.name for column in found] == ["degree, low", "degree, high"]
+    assert {column.reason for column in found} == {"degrees"}
+    assert [values.tolist() for values in found.values()] == [[1, 4], [2, 5]]

@@ -1,0 +1,532 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from mpxgat import splits
+from mpxgat.errors import InputError, SettingError
+from mpxgat.evaluation import evaluate
+from mpxgat.evidence.inter import InterEvidence
+from mpxgat.evidence.intra import IntraEvidence
+from mpxgat.features import Features
+from mpxgat.identity import with_inter_links
+from mpxgat.io.array_files import read_arrays, write_arrays
+from mpxgat.matching import with_reasons
+from mpxgat.metrics import auc
+from mpxgat.models import evidence_learning, load_model
+from mpxgat.models.base import KIND, STATE
+from mpxgat.models.evidence import Evidence
+from mpxgat.models.evidence_settings import EvidenceSettings
+from mpxgat.models.structural import MatchedNeighbours
+from mpxgat.nodes import describe
+from mpxgat.synthetic import social, truth
+from tests.evidence.graphs import copies_of, neighbours_of
+from tests.examples import graph_of, random_graph
+from tests.matching.doubles import check_matcher, is_open
+
+QUICK = {"embeddings": "none", "splits": 2, "trees": 30}
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def fitted(graph, *, seed=0, **settings):
+    return Evidence(seed=seed, **(QUICK | settings)).fit(graph)
+
+
+def planted(seed=7, **settings):
+    return social(**({"people": 300, "layers": 3, "seed": seed, "overlap": 0.7} | settings))
+
+
+@pytest.fixture(scope="module")
+def split():
+    return splits.held_out_units(planted(people=400), 100)
+
+
+@pytest.fixture(scope="module")
+def model(split):
+    return fitted(split.train, trees=40)
+
+
+@pytest.fixture(scope="module")
+def smaller_split():
+    return splits.held_out_units(planted(people=200), 100)
+
+
+@pytest.fixture(scope="module")
+def with_embeddings(smaller_split):
+    return fitted(smaller_split.train, embeddings="anchored")
+
+
+@pytest.fixture(params=["model", "with_embeddings"])
+def any_model(request):
+    return request.getfixturevalue(request.param)
+
+
+def inter_pairs(graph, step=1):
+    return np.argwhere(graph.node_layer[:, None] < graph.node_layer)[::step]
+
+
+def some_pairs(graph, n=4000):
+    pairs = np.random.default_rng(1).integers(graph.n_nodes, size=(n, 2))
+    return pairs[pairs[:, 0] != pairs[:, 1]]
+
+
+def hidden_truth(graph):
+    """True links of a planted network that its known links do not tell."""
+    links = truth(graph)
+    return links[graph.unit[links[:, 0]] != graph.unit[links[:, 1]]]
+
+
+def same_matches(one, other, threshold=0.5):
+    return one.match_all(threshold).to_table().equals(other.match_all(threshold).to_table())
+
+
+# ---- what it finds ---------------------------------------------------------------------------------------
+
+
+def test_it_finds_hidden_links_of_both_kinds(any_model, split, smaller_split):
+    judged = next(each for each in (split, smaller_split) if each.train is any_model.graph)
+    found, plain = evaluate(any_model, judged), evaluate(MatchedNeighbours().fit(judged.train), judged)
+    assert found.inter.values["auc"] > max(0.95, plain.inter.values["auc"])
+    assert found.inter.values["hits@1"] > plain.inter.values["hits@1"] + 0.1
+    assert found.inter.values["mrr"] > plain.inter.values["mrr"] + 0.1
+    assert found.intra.values["auc"] > 0.8
+
+
+def test_it_finds_hidden_links_of_nodes_whose_other_copies_are_known():
+    split = splits.marked_nodes(planted(8), 100)
+    found, plain = (evaluate(each, split) for each in (fitted(split.train), MatchedNeighbours().fit(split.train)))
+    assert found.inter.values["auc"] > 0.99
+    assert found.inter.values["auc_hard"] > 0.9
+    assert found.inter.values["hits@1"] > plain.inter.values["hits@1"] + 0.2
+    assert found.intra.values["auc"] > 0.85
+
+
+def test_embeddings_are_evidence_if_they_are_asked_for(model, with_embeddings):
+    first, second = model.candidates(0, 1, 1).pairs[0].tolist()
+    labels = [{reason.label for reason in each.explain(first, second).reasons} for each in (model, with_embeddings)]
+    assert labels[1] - labels[0] == {"anchored embeddings"}
+
+
+def check_decided(model):
+    graph = model.graph
+    pairs = inter_pairs(graph, step=7)
+    pairs = np.concatenate([pairs, graph.inter])
+    score = model.score(pairs)
+    known = graph.unit[pairs[:, 0]] == graph.unit[pairs[:, 1]]
+    is_free = np.array([is_open(graph, *pair) for pair in pairs.tolist()])
+    assert known.any()
+    assert (~known & ~is_free).any()
+    assert score[known].min() > score[~known].max()
+    assert score[~known & ~is_free].max() < score[is_free].min()
+
+
+def test_known_links_score_above_and_forbidden_pairs_below_everything():
+    graph = random_graph(21, people=40, known=0.6)
+    model = fitted(graph, dissolved=0.5)
+    assert len(model.candidates(0, 1, 1))  # so it has learned
+    check_decided(model)
+
+
+def test_a_score_does_not_depend_on_which_node_comes_first(model):
+    pairs = some_pairs(model.graph)
+    assert np.abs(model.score(pairs) - model.score(pairs[:, ::-1])).max() < 1e-9
+
+
+@pytest.mark.parametrize(("rows", "cols"), [(2, 0), (0, 2), (0, 0)])
+def test_a_block_without_rows_or_columns_is_empty(model, rows, cols):
+    found = model.score_block(model.graph.layer_nodes(0)[:rows], model.graph.layer_nodes(1)[:cols])
+    assert found.shape == (rows, cols)
+
+
+# ---- how it learns ---------------------------------------------------------------------------------------
+
+
+class Seen:
+    """Which pairs of which graph evidence was asked about."""
+
+    def __init__(self, monkeypatch, evidence):
+        self.asked = []
+        asked = self.asked
+
+        class Spy(evidence):
+            def __init__(self, graph, *others, **named):
+                super().__init__(graph, *others, **named)
+                self.seen = graph
+
+            def columns(self, pairs):
+                asked.append((self.seen, np.stack([pairs.first, pairs.second], axis=1)))
+                return super().columns(pairs)
+
+        monkeypatch.setattr(evidence_learning, evidence.__name__, Spy)
+
+
+def test_no_inter_link_is_evidence_for_itself(monkeypatch):
+    graph = random_graph(22, people=80)
+    seen = Seen(monkeypatch, InterEvidence)
+    fitted(graph, dissolved=0.4, detached=0.3)
+    assert seen.asked
+    for hidden, pairs in seen.asked:
+        assert hidden.n_inter < graph.n_inter
+        assert (hidden.unit[pairs[:, 0]] != hidden.unit[pairs[:, 1]]).all()
+        assert all(is_open(hidden, *pair) for pair in pairs.tolist())  # decided ones teach nothing
+        assert (graph.unit[pairs[:, 0]] == graph.unit[pairs[:, 1]]).any()
+
+
+def test_no_intra_link_is_evidence_for_itself(monkeypatch):
+    graph = random_graph(23, people=80)
+    seen = Seen(monkeypatch, IntraEvidence)
+    fitted(graph, hidden_intra=0.2)
+    links = {tuple(pair) for pair in graph.intra.tolist()}
+    assert seen.asked
+    for hidden, pairs in seen.asked:
+        asked = {tuple(sorted(pair)) for pair in pairs.tolist()}
+        assert not asked & {tuple(pair) for pair in hidden.intra.tolist()}
+        assert asked & links == links - {tuple(pair) for pair in hidden.intra.tolist()}
+        assert (graph.node_layer[pairs[:, 0]] == graph.node_layer[pairs[:, 1]]).all()
+
+
+def test_the_number_of_torchs_threads_does_not_matter(tmp_path):
+    graph = planted(9)
+    found = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        try:
+            found.append(fitted(graph).save(tmp_path / f"{threads}.safetensors").read_bytes())
+        finally:
+            torch.set_num_threads(1)
+    assert found[0] == found[1]
+
+
+def test_it_says_nothing_while_it_works(capfd, tmp_path):
+    for graph in (random_graph(24), graph_of("x.a x.b", "y.a y.b", "x.a y.a")):
+        model = fitted(graph)
+        model.match_all()
+        load_model(model.save(tmp_path / "model.safetensors"))
+    assert capfd.readouterr() == ("", "")
+
+
+# ---- matches ---------------------------------------------------------------------------------------------
+
+
+def test_it_keeps_the_contract_of_matchers(any_model):
+    check_matcher(any_model)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_candidates_are_the_best_of_every_node_from_both_sides(model, k):
+    every = model.candidates(0, 1, 10_000)
+    chance = {tuple(pair): p for pair, p in zip(every.pairs.tolist(), every.probability.tolist(), strict=True)}
+    found = model.candidates(0, 1, k)
+    asked = {tuple(pair) for pair in found.pairs.tolist()}
+    assert asked <= chance.keys()
+    assert (np.diff(found.probability) <= 0).all()
+    for side in (0, 1):
+        for node in {pair[side] for pair in chance}:
+            best = sorted((p for pair, p in chance.items() if pair[side] == node), reverse=True)[:k]
+            mine = sorted((chance[pair] for pair in asked if pair[side] == node), reverse=True)
+            assert mine[:k] == best
+    needless = [
+        pair
+        for pair in asked
+        if all(
+            sum(other[side] == pair[side] and chance[other] > chance[pair] for other in asked) >= k for side in (0, 1)
+        )
+    ]
+    assert not needless
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.3, 0.9])
+def test_matches_are_unique_and_transitive_and_keep_known_links(any_model, threshold):
+    graph = any_model.graph
+    matches = any_model.match_all(threshold)
+    # This refuses links that give a unit two nodes in a layer.
+    unit = with_inter_links(graph, np.concatenate([graph.inter, matches.pairs])).unit
+    assert (unit[graph.inter[:, 0]] == unit[graph.inter[:, 1]]).all()
+    same = np.argwhere(np.triu(unit[:, None] == unit, k=1))
+    new = same[graph.unit[same[:, 0]] != graph.unit[same[:, 1]]]
+    assert {tuple(pair) for pair in new.tolist()} == {tuple(pair) for pair in matches.pairs.tolist()}
+    assert (matches.probability >= threshold).all()
+    assert len(matches) or threshold == 0.9
+
+
+def test_likely_matches_are_mostly_right(split):
+    model = fitted(split.train, trees=40, splits=4)
+    matches = model.match_all(0.6)
+    right = {tuple(pair) for pair in truth(split.train).tolist()}
+    assert len(matches) > 50
+    assert np.mean([tuple(pair) in right for pair in matches.pairs.tolist()]) > 0.6
+
+
+def test_match_lists_candidates_of_one_layer_in_another(model):
+    matches = model.match("work", "friends", k=2)
+    assert (model.graph.node_layer[matches.pairs] == (1, 0)).all()
+    assert matches.rank[~matches.chosen].max() == 2
+    assert len(np.unique(matches.pairs[matches.chosen])) == 2 * matches.chosen.sum()
+
+
+def test_reasons_add_up_and_name_shared_neighbours(model):
+    graph = model.graph
+    near, copies = neighbours_of(graph), copies_of(graph)
+    for first, second in model.candidates(0, 1, 1).pairs[:10].tolist():
+        why = model.explain(first, second)
+        total = why.base + sum(reason.contribution for reason in why.reasons)
+        assert total == pytest.approx(why.score)
+        assert 1 / (1 + np.exp(-why.score)) == pytest.approx(why.probability)
+        finding = next(reason.finding for reason in why.reasons if reason.label == "shared neighbours")
+        shared = sorted(min(copies[x]) for x in near[first] if set(copies[x]) & near[second])
+        assert finding.startswith(f"{len(shared)} known to be shared")
+        assert all(describe(graph.nodes[node]) in finding for node in shared[:5])
+        assert (f" and {len(shared) - 5} more" in finding) == (len(shared) > 5)
+        degrees = next(reason.finding for reason in why.reasons if reason.label == "degrees")
+        assert degrees == f"{len(near[first])} and {len(near[second])} links"
+        assert all(reason.finding for reason in why.reasons)
+
+
+def test_any_pair_of_two_layers_can_be_explained(model):
+    for first, second in inter_pairs(model.graph, step=9973).tolist():
+        why = model.explain(first, second)
+        assert 0 < why.probability < 1
+        assert why.base + sum(reason.contribution for reason in why.reasons) == pytest.approx(why.score)
+
+
+def test_a_pair_that_is_no_candidate_competes_with_those_of_its_nodes(model):
+    """A pair nobody would think of is less probable than the best of its two nodes."""
+    best = model.candidates(0, 1, 1)
+    offered = {tuple(pair) for pair in model.candidates(0, 1, 10_000).pairs.tolist()}
+    first, second = best.pairs[0, 0].item(), best.pairs[5, 1].item()
+    assert (first, second) not in offered
+    assert model.explain(first, second).probability < best.probability[5]
+
+
+def test_an_explanation_does_not_depend_on_which_node_comes_first(model):
+    for first, second in model.candidates(0, 1, 2).pairs[::25].tolist():
+        one, other = model.explain(first, second), model.explain(second, first)
+        assert one.probability == pytest.approx(other.probability)
+
+
+def test_reasons_in_words(model):
+    table = with_reasons(model, model.match_all(0.6).head(5))
+    words = table.column("reasons").to_pylist()
+    assert len(words) == 5
+    assert any("known to be shared" in text for text in words)
+
+
+# ---- input it must bear ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("links", [0, 1, 5])
+def test_too_few_known_links_leave_the_rules(links):
+    whole = planted(3, people=120)
+    graph = with_inter_links(whole, whole.inter[np.linspace(0, whole.n_inter - 1, links, dtype=int)])
+    model = fitted(graph)
+    assert np.isfinite(model.score(some_pairs(graph))).all()
+    check_matcher(model)
+    matches = model.match_all(0.5)
+    assert len(matches) == 0
+    assert all(outcome.no_candidate == outcome.open_nodes for outcome in matches.outcomes)
+    if links:
+        check_decided(model)
+
+
+def test_a_model_that_could_not_learn_knows_no_odds():
+    """It says nothing about a pair: neither that it is sure, nor a score that is at odds with its probability."""
+    whole = planted(3, people=60)
+    graph = with_inter_links(whole, whole.inter[:3])
+    why = fitted(graph).explain(0, graph.n_nodes - 1)
+    assert why.base + sum(reason.contribution for reason in why.reasons) == pytest.approx(why.score)
+    assert 1 / (1 + np.exp(-why.score)) == pytest.approx(why.probability, abs=1e-6)
+
+
+def test_a_layer_without_known_links_is_left_alone_and_told():
+    whole = planted(3)
+    apart = (whole.node_layer[whole.inter] != 2).all(axis=1)
+    graph = with_inter_links(whole, whole.inter[apart][: apart.sum() * 3 // 4])
+    model = fitted(graph)
+    check_matcher(model)
+    matches = model.match_all(0.3)
+    assert len(matches) > 0
+    assert (graph.node_layer[matches.pairs] != 2).all()
+    assert any("'messages' has no known link to any other layer" in note for note in matches.notes)
+    assert len(model.candidates(0, 2, 5)) == len(model.candidates(1, 2, 5)) == 0
+    assert np.isfinite(model.score(inter_pairs(graph, step=53))).all()
+
+
+def test_few_known_links_are_enough_to_order_pairs():
+    graph = social(people=1200, layers=2, seed=3, overlap=0.8, known=0.05, presence=0.9)
+    assert graph.n_inter < 60
+    model = fitted(graph, splits=4, trees=20)
+    positives = hidden_truth(graph)
+    assert auc(model.score(positives), model.score(inter_pairs(graph, step=331))) > 0.85
+    assert len(model.candidates(0, 1, 1)) > 0  # it has learned, and does not just follow the rules
+    check_matcher(model, k=1)
+
+
+def test_two_layers_with_an_anchor_list():
+    graph = social(people=400, layers=2, seed=4, overlap=0.8, known=0.4, presence=0.9)
+    model = fitted(graph, splits=4)
+    check_matcher(model)
+    matches = model.match_all(0.5)
+    right = {tuple(pair) for pair in hidden_truth(graph).tolist()}
+    found = sum(tuple(pair) in right for pair in matches.pairs.tolist())
+    assert found > 0.6 * len(matches)
+    assert found > 0.2 * len(right)
+
+
+def test_features_are_no_trouble():
+    graph = planted(5, people=150, layers=2)
+    values = np.random.default_rng(0).normal(size=(graph.n_nodes, 1))
+    featured = replace(graph, vertical_features=Features(("age",), values))
+    model = fitted(featured, embeddings="anchored", trees=5)
+    check_matcher(model, k=1)
+    assert np.isfinite(model.score(some_pairs(featured))).all()
+    with pytest.raises(SettingError, match="features"):
+        model.extend(graph)
+
+
+@pytest.mark.parametrize("nodes", [0, 1])
+def test_hardly_any_node_is_no_trouble(nodes):
+    graph = random_graph(8).subgraph(np.arange(nodes))
+    assert fitted(graph).score(np.empty((0, 2), dtype=int)).shape == (0,)
+
+
+def test_layers_without_a_non_link_or_without_a_link_are_no_trouble():
+    complete = [f"{layer}.{i:02d} {layer}.{j:02d}" for layer in "xy" for i in range(12) for j in range(i)]
+    empty = [f"{layer}.{i:02d} {layer}.{i:02d}" for layer in "xy" for i in range(50)]
+    anchors = [f"x.{i:02d} y.{i:02d}" for i in range(10)]
+    for links in (complete + anchors, empty + anchors):
+        graph = graph_of(*links, layers="xy")
+        model = fitted(graph, splits=8, dissolved=0.5, hidden_intra=0.3)
+        assert np.isfinite(model.score(some_pairs(graph))).all()
+        check_matcher(model)
+
+
+# ---- new nodes -------------------------------------------------------------------------------------------
+
+
+def links_of(graph, prefix=""):
+    """As `graph_of` reads them; nodes that have no link as links with themselves."""
+    ends = [f"{layer}.{prefix}{name}" for name, layer in graph.nodes]
+    links = [f"{ends[u]} {ends[v]}" for u, v in graph.intra.tolist() + graph.inter.tolist()]
+    return [f"{end} {end}" for end in ends] + links
+
+
+def test_extended_by_nothing_it_is_the_same(any_model):
+    model = any_model
+    extended = model.extend(model.graph)
+    assert extended is not model
+    pairs = some_pairs(model.graph)
+    assert np.array_equal(extended.score(pairs), model.score(pairs))
+    assert same_matches(extended, model)
+
+
+def test_pairs_far_from_what_is_new_keep_their_inter_scores(any_model):
+    model = any_model
+    old = model.graph
+    further = planted(6, people=60, known=0.5)
+    new = graph_of(*links_of(old), *links_of(further, "0"), layers=old.layers)
+    place = new.positions(old.nodes)
+    pairs = inter_pairs(old, step=29)
+    before = model.score(pairs)
+    extended = model.extend(new)
+    assert extended.graph is new
+    assert model.graph is old
+    assert np.array_equal(model.score(pairs), before)
+    assert np.abs(extended.score(place[pairs]) - before).max() < 1e-6
+    mine, theirs = model.candidates(0, 1, 3), extended.candidates(0, 1, 3)
+    chances = dict(zip(map(tuple, theirs.pairs.tolist()), theirs.probability.tolist(), strict=True))
+    found = [chances[tuple(pair)] for pair in place[mine.pairs].tolist()]
+    assert found == pytest.approx(mine.probability.tolist(), abs=1e-6)
+
+
+def test_new_units_are_recognised_without_learning_again(split):
+    marked = split.inter.negatives.nodes
+    graph = split.train
+    old = graph.subgraph(np.setdiff1d(np.arange(graph.n_nodes), marked))
+    extended = fitted(old).extend(graph)
+    check_matcher(extended)
+    found = evaluate(extended, split)
+    assert found.inter.values["auc"] > 0.95
+    plain = evaluate(MatchedNeighbours().fit(graph), split)
+    assert found.inter.values["hits@1"] > plain.inter.values["hits@1"]
+
+
+def test_a_link_that_is_new_is_known_from_then_on(model):
+    graph = model.graph
+    pair = model.candidates(0, 1, 1).pairs[0]
+    extended = model.extend(with_inter_links(graph, np.concatenate([graph.inter, pair[None]])))
+    assert extended.score(pair) > model.score(pair) + 100
+    assert pair.tolist() not in extended.candidates(0, 1, 5).pairs.tolist()
+
+
+def test_an_extended_model_can_be_saved_and_extended_again(model, tmp_path):
+    rest = model.extend(model.graph.without(inter=model.graph.inter[:50]))
+    loaded = load_model(rest.save(tmp_path / "model.safetensors"))
+    assert same_matches(loaded, rest)
+    assert same_matches(loaded.extend(model.graph), model)
+
+
+def test_other_layers_are_refused(model):
+    graph = model.graph
+    for other in (graph.subgraph(graph.node_layer < 2), replace(graph, layers=("a", "b", "c"))):
+        with pytest.raises(SettingError, match="expected those that were learned on: 'friends', 'work', 'messages'"):
+            model.extend(other)
+
+
+# ---- saving and settings ---------------------------------------------------------------------------------
+
+
+def test_a_loaded_model_matches_and_explains_the_same(any_model, tmp_path):
+    model = any_model
+    loaded = load_model(model.save(tmp_path / "model.safetensors"))
+    assert same_matches(loaded, model)
+    for layers in ((0, 1), (1, 2)):
+        one, other = loaded.candidates(*layers, 3), model.candidates(*layers, 3)
+        assert np.array_equal(one.pairs, other.pairs)
+        assert np.array_equal(one.probability, other.probability)
+    pair = model.candidates(0, 1, 1).pairs[0].tolist()
+    assert loaded.explain(*pair) == model.explain(*pair)
+
+
+@pytest.mark.parametrize("part", ["prior", "inter.trees", "inter.offset", "intra.offset", "calibration.values"])
+def test_a_file_that_lacks_a_part_is_told(model, part, tmp_path):
+    path = model.save(tmp_path / "model.safetensors")
+    header, arrays = read_arrays(path, KIND)
+    without = {name: array for name, array in arrays.items() if name != STATE + part}
+    for damaged in (without, without | {STATE + part: arrays[STATE + part][:0]}):
+        write_arrays(path, KIND, header, damaged)
+        with pytest.raises(InputError):
+            load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"colour": "red"}, "no setting 'colour'"),
+        ({"embeddings": "node2vec"}, "embeddings is 'node2vec', expected anchored or none"),
+        ({"splits": 0}, "splits is 0"),
+        ({"dissolved": 1.0}, r"dissolved is 1\.0"),
+        ({"dissolved": -0.1}, r"dissolved is -0\.1"),
+        ({"detached": 2}, "detached is 2"),
+        ({"hidden_intra": float("nan")}, "hidden_intra is nan"),
+        ({"hidden_inter": 1.5}, r"hidden_inter is 1\.5"),
+        ({"non_links": 0}, "non_links is 0"),
+        ({"trees": 0}, "trees is 0"),
+        ({"trees": 2.5}, "trees is '2.5', expected a whole number"),
+        ({"leaves": 1}, "leaves is 1"),
+        ({"leaves": 1_000_000}, "leaves is 1000000"),
+        ({"candidates": 0}, "candidates is 0"),
+        ({"rate": 0.0}, r"rate is 0\.0"),
+        ({"rate": -0.1}, r"rate is -0\.1"),
+        ({"rate": float("nan")}, "rate is nan"),
+        ({"rate": float("inf")}, "rate is inf"),
+    ],
+)
+def test_settings_out_of_range_are_named(wrong, message):
+    with pytest.raises(SettingError, match=message):
+        EvidenceSettings.of(**wrong)
+
+
+def test_settings_are_told():
+    assert Evidence(seed=3, trees=7).settings == EvidenceSettings(trees=7).to_dict()
