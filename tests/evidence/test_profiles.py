@@ -153,14 +153,15 @@ def test_twice_as_many_entries_of_two_and_three_steps_are_kept():
             assert values == pytest.approx(expected, abs=1e-12)
 
 
-def test_products_in_parts_are_the_whole(monkeypatch):
+@pytest.mark.parametrize("rows", [1, 5])
+def test_products_in_parts_are_the_whole(monkeypatch, rows):
     graph = GRAPHS["three layers"]
     whole = walk_profiles(graph, largest=6)
-    monkeypatch.setattr(profiles_module, "_CELLS", 5 * graph.n_units)
+    monkeypatch.setattr(profiles_module, "_CELLS", rows * graph.n_units)
     parts = walk_profiles(graph, largest=6)
     assert np.array_equal(parts.met.toarray(), whole.met.toarray())
-    for name, rows in parts.rare.items():
-        assert np.array_equal(rows.toarray(), whole.rare[name].toarray())
+    for name, profile in parts.rare.items():
+        assert np.array_equal(profile.toarray(), whole.rare[name].toarray())
 
 
 def test_lengths_of_rows():
