@@ -9,6 +9,7 @@ from mpxgat.errors import InputError, SettingError
 from mpxgat.evaluation import evaluate
 from mpxgat.evidence.inter import InterEvidence
 from mpxgat.evidence.intra import IntraEvidence
+from mpxgat.evidence.judge import Judge
 from mpxgat.features import Features
 from mpxgat.identity import with_inter_links
 from mpxgat.io.array_files import read_arrays, write_arrays
@@ -104,8 +105,10 @@ def test_it_finds_hidden_links_of_nodes_whose_other_copies_are_known():
 
 
 def test_embeddings_are_evidence_if_they_are_asked_for(model, with_embeddings):
-    first, second = model.candidates(0, 1, 1).pairs[0].tolist()
-    labels = [{reason.label for reason in each.explain(first, second).reasons} for each in (model, with_embeddings)]
+    labels = []
+    for each in (model, with_embeddings):
+        why = each.explain(*each.candidates(0, 1, 1).pairs[0].tolist())
+        labels.append({reason.label for reason in why.reasons})
     assert labels[1] - labels[0] == {"anchored embeddings"}
 
 
@@ -185,6 +188,27 @@ def test_no_intra_link_is_evidence_for_itself(monkeypatch):
         assert not asked & {tuple(pair) for pair in hidden.intra.tolist()}
         assert asked & links == links - {tuple(pair) for pair in hidden.intra.tolist()}
         assert (graph.node_layer[pairs[:, 0]] == graph.node_layer[pairs[:, 1]]).all()
+
+
+def test_probabilities_are_learned_on_splits_that_the_judge_has_not_seen(monkeypatch):
+    graph = random_graph(25, people=80)
+    rows = []
+
+    class Spy(Judge):
+        @classmethod
+        def learn(cls, evidence, *others):
+            rows.append({row.tobytes() for row in evidence})
+            return super().learn(evidence, *others)
+
+    seen = Seen(monkeypatch, InterEvidence)
+    monkeypatch.setattr(evidence_learning, "Judge", Spy)
+    fitted(graph, splits=3, dissolved=0.4, hidden_intra=0.0)  # nothing to learn within layers
+    whole, *parts = rows
+    assert len(parts) == 2
+    missing = [whole - part for part in parts]  # the split on which each of them is examined
+    assert min(map(len, missing)) > 0.2 * len(whole)
+    assert len(missing[0] & missing[1]) < 0.2 * len(whole)
+    assert len(seen.asked) == 5  # three lessons, two of them with an exam
 
 
 def test_the_number_of_torchs_threads_does_not_matter(tmp_path):
@@ -530,3 +554,32 @@ def test_settings_out_of_range_are_named(wrong, message):
 
 def test_settings_are_told():
     assert Evidence(seed=3, trees=7).settings == EvidenceSettings(trees=7).to_dict()
+
+
+def test_too_few_known_links_are_said_to_be_too_few():
+    whole = planted(3, people=60)
+    model = fitted(with_inter_links(whole, whole.inter[:3]))
+    assert (
+        model.match_all().notes[0]
+        == "3 links between layers are known, too few to learn who is who: nothing is matched"
+    )
+
+
+def test_nodes_of_one_layer_are_not_explained(model):
+    with pytest.raises(SettingError, match="the nodes 0 and 1 are in one layer, expected nodes of two layers"):
+        model.explain(0, 1)
+
+
+def test_a_seed_below_zero_is_named():
+    with pytest.raises(SettingError, match="seed is -1"):
+        Evidence(seed=-1)
+
+
+def test_a_judge_of_other_columns_is_refused(model, tmp_path):
+    path = model.save(tmp_path / "model.safetensors")
+    header, arrays = read_arrays(path, KIND)
+    for part in ("trees", "digest"):
+        arrays[f"{STATE}inter.{part}"] = arrays[f"{STATE}intra.{part}"]
+    write_arrays(path, KIND, header, arrays)
+    with pytest.raises(InputError, match="made by another version"):
+        load_model(path)

@@ -6,6 +6,7 @@ attributes a score exactly to its inputs (TreeSHAP: base + contributions = score
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -87,6 +88,11 @@ class Judge:
         data = library.Dataset(evidence, label.astype(np.float64), free_raw_data=True)
         return cls(library.train(growth.parameters(seed), data, growth.trees), offset)
 
+    @property
+    def n_columns(self) -> int:
+        """Columns of the evidence it learned from."""
+        return int(self._booster.num_feature())
+
     def score(self, evidence: Evidence) -> Scores:
         """(k,) log-odds."""
         if not len(evidence):
@@ -123,7 +129,7 @@ class Judge:
         library = trees_library()
         try:
             text, digest, offset = arrays["trees"].tobytes(), arrays["digest"].tobytes(), arrays["offset"].item()
-            if sha256(text).digest() != digest:
+            if sha256(text).digest() != digest or not math.isfinite(offset):
                 raise ValueError("it is damaged")
             return cls(library.Booster(model_str=text.decode()), float(offset))
         except (KeyError, ValueError, library.basic.LightGBMError) as error:

@@ -19,12 +19,14 @@ class Candidates:
 
     pairs           (k, 2) node positions, the first in a lower layer than the second; no pair twice
     probability     (k,) calibrated chance that the two are one unit, all competitors taken into account
+    silence         why there are none, if the model could not learn to match; a sentence
 
     Among equal probabilities the one listed first ranks first, so a matcher lists the better ones first.
     """
 
     pairs: NDArray[np.int32]
     probability: NDArray[np.float64]
+    silence: str = ""
 
     def __post_init__(self) -> None:
         if self.pairs.shape != (len(self.probability), 2) or self.probability.ndim != 1:

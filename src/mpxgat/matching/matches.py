@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -115,7 +115,7 @@ def match_layers(
         chosen=chosen[rows],
         joined_by=candidates.pairs[rows],
         outcomes=(result,),
-        notes=_notes(graph, layers, candidates.pairs[chosen]),
+        notes=_notes(graph, layers, candidates.pairs[chosen], [candidates]),
     )
 
 
@@ -156,7 +156,7 @@ def match_all(
         chosen=np.ones(len(pairs), dtype=bool),
         joined_by=np.concatenate([rows.joined_by for rows in found]),
         outcomes=tuple(outcomes),
-        notes=_notes(graph, range(graph.n_layers), cliques.pairs),
+        notes=_notes(graph, range(graph.n_layers), cliques.pairs, [part.candidates for part in searched]),
     )
 
 
@@ -237,8 +237,12 @@ def _agreed(graph: MultiplexGraph, part: _Searched, cliques: Cliques) -> _Agreed
     )
 
 
-def _notes(graph: MultiplexGraph, layers: tuple[int, ...] | range, matched: Pairs) -> tuple[str, ...]:
-    """Sentences about those of some layers that nothing ties to others and that got no match."""
+def _notes(
+    graph: MultiplexGraph, layers: tuple[int, ...] | range, matched: Pairs, searched: Sequence[Candidates]
+) -> tuple[str, ...]:
+    """Why the model is silent, and which of some layers are tied to no other and got no match; sentences."""
+    silence = dict.fromkeys(candidates.silence for candidates in searched if candidates.silence)
     reached = set(np.unique(graph.node_layer[matched]).tolist())
     wanted = set(layers) - reached
-    return tuple(why_untied(graph, number) for number in untied_layers(graph).tolist() if number in wanted)
+    untied = (why_untied(graph, number) for number in untied_layers(graph).tolist() if number in wanted)
+    return (*silence, *untied)

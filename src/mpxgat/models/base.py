@@ -38,6 +38,8 @@ class Model(ABC):
     def __init__(self, /, *, seed: int = 0, **settings: Any):
         if settings:
             raise SettingError(f"the model {self.name!r} has no setting {quoted(next(iter(settings)))}")
+        if seed < 0:
+            raise SettingError(f"seed is {seed}, expected a whole number of at least 0")
         self.seed = seed
         self._graph: MultiplexGraph | None = None
 

@@ -31,6 +31,7 @@ from mpxgat.evidence.intra import IntraEvidence
 from mpxgat.evidence.judge import Judge
 from mpxgat.evidence.pairs import PairGrid, PairList, Pairs, row_parts
 from mpxgat.evidence.profiles import walk_profiles
+from mpxgat.evidence.rivals import KEPT
 from mpxgat.graph import MultiplexGraph
 from mpxgat.matching.calibration import Calibration, calibration_from_arrays
 from mpxgat.matching.matcher import Candidates, Explanation, Reason
@@ -158,7 +159,9 @@ class Evidence(Model):
     # ---- matching --------------------------------------------------------------------------------------
 
     def match(self, layer_a: str, layer_b: str, k: int = 5) -> Matches:
-        """The best candidates of every open node of two layers; see `mpxgat.matching`."""
+        """The best candidates of every open node of two layers, at most those judged (setting ``candidates``, from
+        both sides); see `mpxgat.matching`.
+        """
         return match_layers(self, self.graph.layer_index(layer_a), self.graph.layer_index(layer_b), k)
 
     def match_all(self, threshold: float = 0.9, k: int = 5) -> Matches:
@@ -167,6 +170,10 @@ class Evidence(Model):
 
     def candidates(self, layer_a: int, layer_b: int, k: int) -> Candidates:
         """The best k partners of every open node, from both sides, best first."""
+        if self._inter_judge is None:
+            known = f"{len(self.graph.inter)} links between layers are known"
+            silence = f"{known}, too few to learn who is who: nothing is matched"
+            return Candidates(np.empty((0, 2), dtype=np.int32), np.empty(0), silence)
         pairs, relative, _ = self._judge_layers(layer_a, layer_b)
         order = np.argsort(-relative, kind="stable")
         pairs, relative = pairs[order], relative[order]
@@ -174,7 +181,12 @@ class Evidence(Model):
         return Candidates(pairs[kept].astype(np.int32), self._probability(relative[kept]))
 
     def explain(self, first: int, second: int) -> Explanation:
-        """Why the pair has its probability; reasons are sums over related pieces of evidence."""
+        """Why the pair has its probability; reasons are sums over related pieces of evidence.
+
+        SettingError if both nodes are in one layer.
+        """
+        if self.graph.node_layer[first] == self.graph.node_layer[second]:
+            raise SettingError(f"the nodes {first} and {second} are in one layer, expected nodes of two layers")
         pair = np.sort(np.array([[first, second]], dtype=np.int64))  # the lower layer first
         layers = tuple(self.graph.node_layer[pair[0]].tolist())
         if self._inter_judge is None:
@@ -204,7 +216,8 @@ class Evidence(Model):
             return self._shared_neighbours(first, second)
         words = {
             SURROUNDINGS: "similarity {joint_far, cosine:.2f} of 1",
-            RIVALS: "{joint_far, rank low:.0f} and {joint_far, rank high:.0f} others are more similar",
+            RIVALS: f"{_ranked(numbers['joint_far, rank low'])} and {_ranked(numbers['joint_far, rank high'])} "
+            "others are more similar",
             DEGREES: f"{self.graph.degree[first]} and {self.graph.degree[second]} links",
             EMBEDDINGS: "score {anchored:.2f}",
             COPIES: "{copies, low:.0f} and {copies, high:.0f} nodes",
@@ -273,6 +286,18 @@ class Evidence(Model):
         self._intra_judge = Judge.from_arrays(intra) if intra else None
         self._calibration = calibration_from_arrays(calibration) if calibration else None
         self._look_at(graph)
+        self._check_columns()
+
+    def _check_columns(self) -> None:
+        """ValueError if the judges learned from other evidence than this version computes."""
+        none = PairList(np.empty((0, 2), dtype=np.int64))
+        for judge, evidence in ((self._inter_judge, self._inter), (self._intra_judge, self._intra)):
+            if judge is not None and judge.n_columns != len(evidence.columns(none)):
+                raise ValueError(f"a judge of {judge.n_columns} columns, made by another version")
+
+
+def _ranked(rank: float) -> str:
+    return f"{rank:.0f}" + (" or more" if rank >= KEPT else "")
 
 
 def _part(state: Arrays, prefix: str) -> Arrays:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ from mpxgat.models.signals import unit_clash
 from mpxgat.sampling.negatives import BetweenLayers, WithinLayer
 
 FEWEST_LINKS = 30  # hidden links, over all splits: with fewer there is nothing to learn from
+_WANTED_LINKS, _MOST_SPLITS = 100, 20
 _TOUCHED_SHARE = 2 / 3  # of the non-links are pairs of touched nodes, the others of any nodes
 
 Evidence = NDArray[np.float32]
@@ -62,7 +64,7 @@ def learn_inter(
     graph: MultiplexGraph, prior: NDArray[np.float64], settings: EvidenceSettings, seed: int, embed: Embedder
 ) -> tuple[Judge, Isotonic] | None:
     """The judge of inter links and its calibration; None if too few links are known."""
-    rngs = np.random.default_rng([seed, 1]).spawn(settings.splits)
+    rngs = np.random.default_rng([seed, 1]).spawn(_splits_needed(graph, settings))
     hidden = [hide_inter(graph, rng, settings.dissolved, settings.detached) for rng in rngs]
     if sum(len(each.positives) for each in hidden) < FEWEST_LINKS:
         return None
@@ -74,6 +76,12 @@ def learn_inter(
             exams.append(_exam(graph, each, evidence, settings.candidates))
     judge = _learn(lessons, seed, settings.inter_growth)
     return judge, _calibrated(graph, lessons, exams, seed, settings.inter_growth)
+
+
+def _splits_needed(graph: MultiplexGraph, settings: EvidenceSettings) -> int:
+    """As many as set; more where few links are known, so that there are enough to learn from."""
+    expected = settings.dissolved * len(graph.inter)
+    return min(max(settings.splits, math.ceil(_WANTED_LINKS / max(expected, 1))), max(_MOST_SPLITS, settings.splits))
 
 
 def _calibrated(graph: MultiplexGraph, lessons: list[Lesson], exams: list[Exam], seed: int, growth: Growth) -> Isotonic:
