@@ -132,6 +132,23 @@ def test_same_seed_same_bytes_and_back_from_the_file(protocol, tmp_path):
         assert np.array_equal(enumerated(ours.negatives), enumerated(theirs.negatives))
 
 
+@pytest.mark.parametrize("protocol", sorted(splits.PROTOCOLS))
+def test_validation_by_the_seed_of_the_split_itself_has_links_of_both_kinds(protocol):
+    """Marked by the same numbers, the nodes would be those whose inter links are hidden already."""
+    split = splits.make_split(random_graph(5, people=200), protocol, seed=7)
+    inner = split.validation(seed=7)
+    assert len(inner.inter.positives) > 5
+    assert len(inner.intra.positives) > 5
+    again = splits.validation_split(split.train, protocol, 7)
+    assert np.array_equal(again.inter.positives, inner.inter.positives)
+    assert not np.array_equal(again.inter.positives, split.validation(seed=8).inter.positives)
+
+
+def test_a_wrong_seed_of_a_validation_is_told():
+    with pytest.raises(SettingError, match="seed -1"):
+        splits.validation_split(random_graph(5), "marked", -1)
+
+
 def test_validation_is_cut_from_the_training_links_alone():
     graph = random_graph(5)
     split = splits.marked_nodes(graph, seed=0)

@@ -7,6 +7,7 @@ from mpxgat import synthetic
 from mpxgat.errors import SettingError
 from mpxgat.models import load_model, make_model
 from mpxgat.models.auto import Auto, choose
+from mpxgat.splits import marked_nodes, validation_split
 from tests.examples import graph_of
 from tests.matching.doubles import check_matcher
 
@@ -27,6 +28,19 @@ def test_the_best_of_the_trials_is_chosen(graph, model):
     assert all(0.5 < value <= 1 for value in trials.values())
     assert model.chosen.name == name == max(trials, key=trials.get)
     assert model.training_summary()["trials"] == trials == model.trials
+
+
+def test_it_chooses_by_both_kinds_of_link_on_a_training_graph_cut_by_its_own_seed(graph, monkeypatch):
+    seen = []
+
+    def kept(*arguments):
+        seen.append(validation_split(*arguments))
+        return seen[-1]
+
+    monkeypatch.setattr("mpxgat.models.auto.validation_split", kept)
+    choose(marked_nodes(graph, 1).train, 1)
+    assert len(seen[0].intra.positives) > 0
+    assert len(seen[0].inter.positives) > 0
 
 
 def test_scores_are_those_of_the_chosen_model(graph, model):

@@ -111,16 +111,14 @@ def _without_seed(values: dict[str, Any]) -> dict[str, Any]:
 
 def _validation(data: str, format: str | None, seed: int) -> tuple[MultiplexGraph, str, Split]:
     """The graph to be tuned on, its label, and the split of it that trials are fitted and judged on."""
-    from mpxgat.splits import load_split, marked_nodes
+    from mpxgat.splits import load_split, validation_split
 
     if not data.endswith(SPLIT_SUFFIX):
         graph, label = load_data(data, format)
-        return graph, label, marked_nodes(graph, seed)
+        return graph, label, validation_split(graph, "marked", seed)
     if format is not None:
         raise SettingError(f"--format {quoted(format)} beside a split, expected none")
     split = load_split(data)
-    if split.seed == seed:  # it would mark the same nodes, whose links are hidden already
-        raise SettingError(f"--seed {seed} is the seed that the split itself was made with, expected another one")
     return split.train, data, split.validation(seed)
 
 

@@ -17,7 +17,7 @@ from mpxgat.models.anchored import Anchored
 from mpxgat.models.base import Model, Positions, Scores
 from mpxgat.models.evidence import Evidence
 from mpxgat.models.registry import make_model
-from mpxgat.splits import Negatives, Split, marked_nodes
+from mpxgat.splits import Negatives, Split, validation_split
 from mpxgat.training.session import Session
 
 # What takes part and how it is tried: a quick judge stands for the full one. Of equals the first is taken.
@@ -148,7 +148,7 @@ def choose(graph: MultiplexGraph, seed: int) -> tuple[str, dict[str, float]]:
 
 def _try_all(graph: MultiplexGraph, seed: int) -> dict[str, float]:
     """Validation AUC of every contender; empty if no link could be hidden."""
-    split = marked_nodes(graph, seed)
+    split = validation_split(graph, "marked", seed)
     if not len(split.intra.positives) + len(split.inter.positives):
         return {}
     return {

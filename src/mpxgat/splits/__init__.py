@@ -11,6 +11,7 @@ from mpxgat.splits.split import (
     held_out_units,
     make_split,
     marked_nodes,
+    validation_split,
 )
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "make_split",
     "marked_nodes",
     "save_split",
+    "validation_split",
 ]

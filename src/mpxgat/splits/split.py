@@ -19,6 +19,7 @@ from mpxgat.splits.negatives import InterNegatives, IntraNegatives
 MARKED_SHARE = 0.2
 INTRA_SHARE = 0.2
 MAX_SEED = 2**63
+_VALIDATION = 1  # what random numbers are for
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class Split:
 
     def validation(self, seed: int) -> Split:
         """A split of the training graph by the same protocol: what models may tune and stop on."""
-        return make_split(self.train, self.protocol, seed)
+        return validation_split(self.train, self.protocol, seed)
 
 
 def marked_nodes(graph: MultiplexGraph, seed: int, share: float = MARKED_SHARE) -> Split:
@@ -85,6 +86,17 @@ def make_split(graph: MultiplexGraph, protocol: str, seed: int) -> Split:
     """A split by the protocol's name."""
     check_protocol(protocol)
     return PROTOCOLS[protocol](graph, seed)
+
+
+def validation_split(graph: MultiplexGraph, protocol: str, seed: int) -> Split:
+    """A split of a training graph, to tune or to choose by.
+
+    Its chance has nothing to do with that of `make_split` for the same seed, which would mark the very nodes that the
+    training graph was made by: their inter links are hidden already, so none would be left to choose by.
+    """
+    check_protocol(protocol)
+    _generator(seed, 1.0)  # says what is wrong with a seed
+    return make_split(graph, protocol, int(np.random.default_rng([seed, _VALIDATION]).integers(MAX_SEED)))
 
 
 def check_protocol(protocol: str) -> None:
