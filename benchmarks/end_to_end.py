@@ -12,8 +12,9 @@ import argparse
 import json
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
+
+from benchmarks.measure import peak_rss_mb
 
 T = TypeVar("T")
 
@@ -46,15 +47,8 @@ def measure(dataset: str, seed: int, threshold: float) -> dict[str, Any]:
         "matches": matches.to_table().num_rows,
         "seconds": seconds,
         "total_seconds": round(sum(seconds.values()), 2),
-        "peak_rss_mb": round(_peak_mb()),
+        "peak_rss_mb": peak_rss_mb(),
     }
-
-
-def _peak_mb() -> float:
-    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) / 1024
-    raise OSError("/proc/self/status has no line VmHWM, expected the peak resident memory of this process")
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mpxgat.evidence import candidates as candidates_module
+from mpxgat.evidence import similarity
 from mpxgat.evidence.candidates import against_rivals, similar_pairs
 from mpxgat.matching.matches import layer_pairs
 from tests.evidence.graphs import GRAPHS
@@ -50,7 +50,7 @@ def test_parts_of_the_rows_give_the_whole(monkeypatch):
     graph = GRAPHS["two layers"]
     asked = sparse.csr_array(some_rows(graph)), present_in(graph), graph.layer_nodes(0), graph.layer_nodes(1), 2
     whole = similar_pairs(*asked)
-    monkeypatch.setattr(candidates_module, "_CELLS", 50)
+    monkeypatch.setattr(similarity, "_CELLS", 50)
     assert np.array_equal(similar_pairs(*asked), whole)
 
 

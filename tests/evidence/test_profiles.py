@@ -5,14 +5,9 @@ import pytest
 from scipy import sparse
 
 from mpxgat.evidence import profiles as profiles_module
-from mpxgat.evidence.profiles import (
-    joint_step,
-    one_step,
-    row_lengths,
-    unit_length,
-    unit_matrix,
-    walk_profiles,
-)
+from mpxgat.evidence.pairs import PairList
+from mpxgat.evidence.profiles import Compared, joint_step, one_step, unit_length, walk_profiles
+from mpxgat.units import unit_matrix
 from tests.evidence.graphs import GRAPHS, copies_of, neighbours_of
 from tests.examples import graph_of, random_graph
 
@@ -164,7 +159,16 @@ def test_products_in_parts_are_the_whole(monkeypatch, rows):
         assert np.array_equal(profile.toarray(), whole.rare[name].toarray())
 
 
-def test_lengths_of_rows():
-    rows = sparse.csr_array([[3.0, 4.0], [0.0, 0.0], [0.0, -2.0]])
-    assert row_lengths(rows).tolist() == [5.0, 0.0, 2.0]
-    assert unit_length(rows).toarray() == pytest.approx(np.array([[0.6, 0.8], [0, 0], [0, -1]]))
+ROWS = sparse.csr_array([[3.0, 4.0], [0.0, 0.0], [0.0, -2.0]])
+
+
+def test_rows_are_scaled_to_length_one_and_empty_ones_stay_empty():
+    assert unit_length(ROWS).toarray() == pytest.approx(np.array([[0.6, 0.8], [0, 0], [0, -1]]))
+
+
+def test_pairs_are_compared_by_overlap_and_cosine():
+    pairs = PairList(np.array([[0, 0], [0, 1], [0, 2]]))
+    [(name, overlap, cosine)] = Compared({"near": ROWS}).of(pairs)
+    assert name == "near"
+    assert overlap.tolist() == [25.0, 0.0, -8.0]
+    assert cosine == pytest.approx([1.0, 0.0, -0.8])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mpxgat.evidence import rivals as rivals_module
+from mpxgat.evidence import similarity
 from mpxgat.evidence.pairs import PairList
 from mpxgat.evidence.rivals import KEPT, Rivals, find_rivals
 from tests.evidence.graphs import GRAPHS, layers_of
@@ -49,7 +49,7 @@ def test_parts_of_the_rows_give_the_whole(monkeypatch):
     graph = GRAPHS["three layers"]
     rows = sparse.csr_array(some_rows(graph))
     whole = find_rivals(rows, graph, present_in(graph))
-    monkeypatch.setattr(rivals_module, "_CELLS", 3 * graph.n_nodes // graph.n_layers)
+    monkeypatch.setattr(similarity, "_CELLS", 3 * graph.n_nodes // graph.n_layers)
     parts = find_rivals(rows, graph, present_in(graph))
     assert parts.largest == pytest.approx(whole.largest)
     assert parts.total == pytest.approx(whole.total)

@@ -3,50 +3,29 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy import sparse
 
-from mpxgat.evidence.pairs import row_parts
+from mpxgat.evidence.similarity import Nodes, open_similarities
 
-_CELLS = 1 << 23
 Pairs64 = NDArray[np.int64]
 
 
-def similar_pairs(
-    rows: sparse.csr_array,
-    present: NDArray[np.float32],
-    ours: NDArray[np.integer],
-    theirs: NDArray[np.integer],
-    k: int,
-) -> Pairs64:
+def similar_pairs(rows: sparse.csr_array, present: NDArray[np.float32], ours: Nodes, theirs: Nodes, k: int) -> Pairs64:
     """(m, 2) pairs with <row_i, row_j> > 0 that uniqueness allows: the k best of every node, from both sides.
 
-    rows            (n, d) profiles
-    present         (n, L) layers where a node's unit has a node: two that share one are known to differ, or to be one
-    ours, theirs    nodes of two layers
+    rows and present are as in `open_similarities`; ours and theirs are the nodes of two layers.
     """
-    found = [_best(rows, present, ours, theirs, k), _best(rows, present, theirs, ours, k)[:, ::-1]]
-    return np.unique(np.concatenate(found), axis=0)
 
+    def best(here: Nodes, there: Nodes) -> Pairs64:
+        found = [np.empty((0, 2), dtype=np.int64)]
+        for nodes, similarity in open_similarities(rows, present, here, there):
+            top = similarity.topk(min(k, len(there)), dim=1)
+            row, place = np.nonzero(top.values.numpy() > 0)
+            found.append(np.stack([nodes[row], there[top.indices.numpy()[row, place]]], axis=1).astype(np.int64))
+        return np.concatenate(found)
 
-def _best(
-    rows: sparse.csr_array,
-    present: NDArray[np.float32],
-    ours: NDArray[np.integer],
-    theirs: NDArray[np.integer],
-    k: int,
-) -> Pairs64:
-    turned = sparse.csr_array(rows[theirs].T)
-    found = [np.empty((0, 2), dtype=np.int64)]
-    for part in row_parts(ours, len(theirs), _CELLS):
-        nodes = ours[part]
-        similarity = torch.from_numpy((rows[nodes] @ turned).toarray())
-        similarity[torch.from_numpy(present[nodes] @ present[theirs].T > 0)] = 0
-        best = similarity.topk(min(k, len(theirs)), dim=1)
-        row, place = np.nonzero(best.values.numpy() > 0)
-        found.append(np.stack([nodes[row], theirs[best.indices.numpy()[row, place]]], axis=1).astype(np.int64))
-    return np.concatenate(found)
+    return np.unique(np.concatenate([best(ours, theirs), best(theirs, ours)[:, ::-1]]), axis=0)
 
 
 def against_rivals(pairs: Pairs64, score: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from mpxgat.evidence.profiles import unit_matrix
 from mpxgat.graph import MultiplexGraph
+from mpxgat.units import unit_matrix, unit_sizes
 
 Pairs64 = NDArray[np.int64]
 
@@ -38,7 +38,7 @@ def hide_inter(graph: MultiplexGraph, rng: np.random.Generator, units: float, de
     detached    share of the units with three nodes or more that lose a single node, as for a new account of somebody
                 whose others are known
     """
-    size = np.bincount(graph.unit, minlength=graph.n_units)
+    size = unit_sizes(graph)
     dissolved = _chosen(np.arange(graph.n_units), units, graph.n_units, rng)
     loosened = _chosen(np.flatnonzero((size > 2) & ~dissolved), detached, graph.n_units, rng)
     leaving = np.zeros(graph.n_nodes, dtype=bool)

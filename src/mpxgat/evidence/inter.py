@@ -12,9 +12,10 @@ from scipy import sparse
 from mpxgat.evidence.candidates import similar_pairs
 from mpxgat.evidence.columns import Column, sides
 from mpxgat.evidence.pairs import Pairs, Values
-from mpxgat.evidence.profiles import Profiles, one_step, row_lengths, unit_length, unit_matrix
+from mpxgat.evidence.profiles import Compared, Profiles, one_step, unit_length
 from mpxgat.evidence.rivals import Rivals, find_rivals
 from mpxgat.graph import MultiplexGraph
+from mpxgat.units import unit_matrix, unit_presence, unit_sizes
 
 NEIGHBOURS, SURROUNDINGS = "shared neighbours", "similar surroundings"
 RIVALS, DEGREES = "who else competes", "degrees"
@@ -23,6 +24,7 @@ COPIES, LAYERS = "copies known already", "how often the two layers share a unit"
 
 _COMPETING = {"near": False, "far": True, "joint_far": True}  # profile -> compared at length 1
 _PROFILE_GROUP = {"near": NEIGHBOURS, "joint": NEIGHBOURS, "far": SURROUNDINGS, "joint_far": SURROUNDINGS}
+_RIVAL_NUMBERS = ("rank low", "rank high", "share low", "share high", "lead low", "lead high")
 _MOST_COPIES = 3
 
 
@@ -51,13 +53,12 @@ class InterEvidence:
         self._graph = graph
         self._layer = graph.node_layer
         self._prior = prior
-        self._size = np.bincount(graph.unit, minlength=graph.n_units)[graph.unit]
-        present = np.zeros((graph.n_units, graph.n_layers), dtype=np.float32)
-        present[graph.unit, graph.node_layer] = 1
+        self._size = unit_sizes(graph)[graph.unit]
+        present = unit_presence(graph)
         self._present = present[graph.unit]
         self.node_of_unit = np.unique(graph.unit, return_index=True)[1]  # its first node
         self._profiles = walks.rare
-        self._length = {name: row_lengths(rows) for name, rows in self._profiles.items()}
+        self._compared = Compared(self._profiles)
         self._rivals: dict[str, Rivals] = {
             name: find_rivals(unit_length(rows) if scaled else rows, graph, self._present)
             for name, rows in self._profiles.items()
@@ -97,23 +98,14 @@ class InterEvidence:
 
     def _of_profiles(self, pairs: Pairs) -> dict[Column, Values]:
         found: dict[Column, Values] = {}
-        for name, rows in self._profiles.items():
-            overlap = pairs.overlap(rows, rows)
-            lengths = self._length[name][pairs.first] * self._length[name][pairs.second]
-            cosine = np.divide(overlap, lengths, out=np.zeros_like(overlap), where=lengths > 0)
+        for name, overlap, cosine in self._compared.of(pairs):
             found[Column(f"{name}, overlap", _PROFILE_GROUP[name])] = overlap
             found[Column(f"{name}, cosine", _PROFILE_GROUP[name])] = cosine
             if name in self._rivals:
                 compared = cosine if _COMPETING[name] else overlap
                 numbers = self._rivals[name].columns(compared, pairs, self._layer)
-                found |= {
-                    Column(f"{name}, {what}", RIVALS): number
-                    for what, number in zip(
-                        ("rank low", "rank high", "share low", "share high", "lead low", "lead high"),
-                        numbers,
-                        strict=True,
-                    )
-                }
+                columns = [Column(f"{name}, {what}", RIVALS) for what in _RIVAL_NUMBERS]
+                found |= dict(zip(columns, numbers, strict=True))
         return found
 
     def _of_neighbours(self, pairs: Pairs) -> dict[Column, Values]:

@@ -11,8 +11,9 @@ from scipy import sparse
 
 from mpxgat.evidence.columns import Column, Values, sides
 from mpxgat.evidence.pairs import Pairs
-from mpxgat.evidence.profiles import Profiles, one_step, row_lengths, unit_matrix
+from mpxgat.evidence.profiles import Compared, Profiles, one_step
 from mpxgat.graph import MultiplexGraph
+from mpxgat.units import unit_matrix, unit_presence
 
 LAYER, UNION = "shared neighbours in the layer", "shared neighbours in any layer"
 ELSEWHERE, WALKS = "linked in other layers", "met on short walks"
@@ -66,11 +67,8 @@ class IntraEvidence:
         self._layers_linked = sparse.csr_array(self._unit @ union)
         union.data[:] = 1
         self._union = Neighbours(union, self._unit, UNION, "in any layer")
-        present = np.zeros((graph.n_units, graph.n_layers))
-        present[graph.unit, graph.node_layer] = 1
-        self._present = sparse.csr_array(present)[graph.unit]
-        self._met, self._profiles = walks.met, walks.rare
-        self._length = {name: row_lengths(rows) for name, rows in self._profiles.items()}
+        self._present = sparse.csr_array(unit_presence(graph).astype(np.float64))[graph.unit]
+        self._met, self._compared = walks.met, Compared(walks.rare)
         self._degree = np.log1p(graph.degree)
         self._union_degree = np.log1p(np.diff(union.indptr))[graph.unit]
         self._neighbour_degree = one_step(graph) @ self._degree
@@ -88,13 +86,8 @@ class IntraEvidence:
         found[Column("layers that have both", ELSEWHERE)] = pairs.overlap(self._present, self._present)
         one, other = pairs.overlap(self._met, self._unit), pairs.overlap(self._unit, self._met)
         found |= sides("met on walks", WALKS, one, other)
-        for name, rows in self._profiles.items():
-            overlap = pairs.overlap(rows, rows)
-            lengths = self._length[name][pairs.first] * self._length[name][pairs.second]
-            found[Column(f"{name}, overlap", WALKS)] = overlap
-            found[Column(f"{name}, cosine", WALKS)] = np.divide(
-                overlap, lengths, out=np.zeros_like(overlap), where=lengths > 0
-            )
+        for name, overlap, cosine in self._compared.of(pairs):
+            found |= {Column(f"{name}, overlap", WALKS): overlap, Column(f"{name}, cosine", WALKS): cosine}
         for name, value in (
             ("degree", self._degree),
             ("degree in any layer", self._union_degree),

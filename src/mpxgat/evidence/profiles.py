@@ -13,14 +13,17 @@ ff-tw-yt and Drosophila, held-out units: 128 entries of up to 5,000 cost .005 of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from mpxgat.evidence.columns import Values
+from mpxgat.evidence.pairs import Pairs
 from mpxgat.graph import MultiplexGraph
+from mpxgat.units import unit_matrix, unit_sizes
 
 LARGEST = 128
 DECAY = 0.6  # of a step against the one before
@@ -54,12 +57,6 @@ def walk_profiles(graph: MultiplexGraph, largest: int = LARGEST) -> Profiles:
     return Profiles(met, rare)
 
 
-def unit_matrix(graph: MultiplexGraph) -> sparse.csr_array:
-    """S: (n, units) with a single 1 in every row, at the node's known unit."""
-    n = graph.n_nodes
-    return sparse.csr_array((np.ones(n), graph.unit.astype(np.int64), np.arange(n + 1)), shape=(n, graph.n_units))
-
-
 def one_step(graph: MultiplexGraph) -> sparse.csr_array:
     """T: (n, n) to a random neighbour; a node without any goes nowhere."""
     return sparse.csr_array(_over(graph.degree) @ graph.adjacency.astype(np.float64))
@@ -68,19 +65,33 @@ def one_step(graph: MultiplexGraph) -> sparse.csr_array:
 def joint_step(graph: MultiplexGraph) -> sparse.csr_array:
     """J: (n, n) to a random known copy, itself included, and from there to a random neighbour."""
     unit = unit_matrix(graph)
-    size = np.bincount(graph.unit, minlength=graph.n_units)
-    return sparse.csr_array(unit @ (_over(size) @ (unit.T @ one_step(graph))))
+    return sparse.csr_array(unit @ (_over(unit_sizes(graph)) @ (unit.T @ one_step(graph))))
 
 
-def row_lengths(rows: sparse.csr_array) -> NDArray[np.float64]:
-    """(n,) Euclidean lengths."""
-    lengths: NDArray[np.float64] = np.sqrt(rows.multiply(rows).sum(axis=1))
-    return lengths
+class Compared:
+    """Profiles of pairs of nodes held side by side."""
+
+    def __init__(self, profiles: Mapping[str, sparse.csr_array]):
+        self._profiles = profiles
+        self._length = {name: _row_lengths(rows) for name, rows in profiles.items()}
+
+    def of(self, pairs: Pairs) -> Iterator[tuple[str, Values, Values]]:
+        """Name, overlap <p_i, p_j> and cosine of every profile, (k,) each; the cosine with an empty row is 0."""
+        for name, rows in self._profiles.items():
+            overlap = pairs.overlap(rows, rows)
+            lengths = self._length[name][pairs.first] * self._length[name][pairs.second]
+            yield name, overlap, np.divide(overlap, lengths, out=np.zeros_like(overlap), where=lengths > 0)
 
 
 def unit_length(rows: sparse.csr_array) -> sparse.csr_array:
     """Rows scaled to length 1; empty ones stay empty."""
-    return sparse.csr_array(_over(row_lengths(rows)) @ rows)
+    return sparse.csr_array(_over(_row_lengths(rows)) @ rows)
+
+
+def _row_lengths(rows: sparse.csr_array) -> Values:
+    """(n,) Euclidean lengths."""
+    lengths: Values = np.sqrt(rows.multiply(rows).sum(axis=1))
+    return lengths
 
 
 def _over(values: NDArray[np.generic]) -> sparse.dia_array:

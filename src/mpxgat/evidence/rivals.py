@@ -9,15 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy import sparse
 
-from mpxgat.evidence.pairs import Pairs, Values, row_parts
+from mpxgat.evidence.pairs import Pairs, Values
+from mpxgat.evidence.similarity import open_similarities
 from mpxgat.graph import MultiplexGraph
 
 KEPT = 8
-_CELLS = 1 << 23
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +53,8 @@ def find_rivals(rows: sparse.csr_array, graph: MultiplexGraph, present: NDArray[
     total = np.zeros((graph.n_nodes, n_layers))
     for b in range(n_layers):
         there = graph.layer_nodes(b)
-        theirs = sparse.csr_array(rows[there].T)
-        others = np.flatnonzero((graph.node_layer != b) & (present[:, b] == 0))
-        for part in row_parts(others, len(there), _CELLS):
-            nodes = others[part]
-            similarity = torch.from_numpy((rows[nodes] @ theirs).toarray())
-            similarity[torch.from_numpy(present[nodes] @ present[there].T > 0)] = 0
+        others = np.flatnonzero(present[:, b] == 0)
+        for nodes, similarity in open_similarities(rows, present, others, there):
             best = similarity.topk(min(KEPT, len(there)), dim=1).values.numpy()
             largest[nodes, b, : best.shape[1]] = best
             total[nodes, b] = similarity.sum(dim=1).numpy()

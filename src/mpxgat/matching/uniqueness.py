@@ -11,6 +11,7 @@ from scipy import sparse
 from mpxgat.errors import GraphError
 from mpxgat.graph import MultiplexGraph
 from mpxgat.nodes import describe
+from mpxgat.units import unit_presence
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +24,7 @@ class Uniqueness:
     @classmethod
     def of(cls, graph: MultiplexGraph) -> Uniqueness:
         """What the known links of a graph say."""
-        ones = np.ones(graph.n_nodes, dtype=np.int32)
-        shape = (graph.n_units, graph.n_layers)
-        return cls(graph, sparse.csr_array((ones, (graph.unit, graph.node_layer)), shape=shape))
+        return cls(graph, sparse.csr_array(unit_presence(graph)))
 
     def known(self, pairs: NDArray[np.int32]) -> NDArray[np.bool_]:
         """(k,) where (k, 2) pairs are known to be one unit, if only by a chain of links."""

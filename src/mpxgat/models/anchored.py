@@ -12,7 +12,6 @@ graphs of the same layers at once. Weights of links are not read.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import Any, Self
 
@@ -25,9 +24,9 @@ from mpxgat.graph import MultiplexGraph
 from mpxgat.models.anchored_settings import AnchoredSettings
 from mpxgat.models.anchored_training import AnchoredTrainee, Task, horizontal_of, make_tasks, vertical_of
 from mpxgat.models.anchored_views import Background, Floats, Nodes, Views, identity_rows, n_heads, see
-from mpxgat.models.embedding import EmbeddingModel, Vectors
-from mpxgat.models.link_training import Stream
+from mpxgat.models.embedding import Vectors
 from mpxgat.models.mpxgat_parts import chosen_device
+from mpxgat.models.trained_embedding import TrainedEmbedding
 from mpxgat.nn.anchored import AnchoredNet
 from mpxgat.training.loop import Outcome, train
 from mpxgat.training.session import Session
@@ -39,36 +38,20 @@ _LEAST_DEVIATION = 1e-3
 _NET, _BACKGROUND = "net.", "background."
 
 
-class Anchored(EmbeddingModel):
+class Anchored(TrainedEmbedding):
     """Settings by name: see `AnchoredSettings`."""
 
     name = "anchored"
     description = "attention over the identities of neighbours, shared by all layers; embeds new nodes untrained"
+    _part = _PART
+    _settings: AnchoredSettings
 
     def __init__(self, /, *, seed: int = 0, **settings: Any):
         super().__init__(seed=seed)
         self._settings = AnchoredSettings.of(**settings)
-        self._outcome: Outcome | None = None
         self._net: AnchoredNet | None = None
         self._background: Background | None = None
         self._born: Nodes | None = None
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """All settings, defaults included."""
-        return self._settings.to_dict()
-
-    @property
-    def history(self) -> dict[str, list[dict[str, float]]]:
-        """A row for each validation: epoch, loss, β, validation AUC (mean of protocols and kinds of link)."""
-        return {_PART: self._trained.history}
-
-    def training_summary(self) -> dict[str, Any]:
-        """Epochs run, best epoch and its validation AUC."""
-        outcome = self._trained
-        return {
-            "parts": {_PART: {"epochs": outcome.epochs, "best_epoch": outcome.best_epoch, "best": outcome.best_value}}
-        }
 
     # ---- other graphs ----------------------------------------------------------------------------------
 
@@ -155,9 +138,6 @@ class Anchored(EmbeddingModel):
         if found != expected:
             raise SettingError(f"the graph has the features {found}, expected {expected} as in the fitted graph")
 
-    def _stream(self, purpose: int) -> Stream:
-        return Stream((self.seed, 0, purpose))
-
     # ---- saving ----------------------------------------------------------------------------------------
 
     def _state(self) -> Arrays:
@@ -169,9 +149,6 @@ class Anchored(EmbeddingModel):
         arrays |= {_NET + name: tensor.cpu().numpy() for name, tensor in self._net.state_dict().items()}
         return arrays
 
-    def _notes(self) -> dict[str, Any]:
-        return {"outcome": asdict(self._trained)}
-
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
         self._horizontal, self._vertical = state["horizontal"], state["vertical"]
         self._born = state["born"]
@@ -181,12 +158,6 @@ class Anchored(EmbeddingModel):
         self._net.load_state_dict({name: torch.from_numpy(state[_NET + name].copy()) for name in names})
         self._net.to(chosen_device(self._settings.device)).eval()
         self._outcome = Outcome(**notes["outcome"])
-
-    @property
-    def _trained(self) -> Outcome:
-        _ = self.graph  # says so if the model is not fitted
-        assert self._outcome is not None
-        return self._outcome
 
 
 def _typical_numbers(tasks: Sequence[Task], views: Views) -> Floats:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mpxgat.graph import MultiplexGraph
-from mpxgat.models.signals import unit_indicator
+from mpxgat.units import unit_matrix, unit_presence, unit_sizes
 
 Floats = NDArray[np.float32]
 Nodes = NDArray[np.int64]
@@ -116,14 +116,12 @@ class _Walk:
     def __init__(self, graph: MultiplexGraph, unit_rows: Floats):
         self.rows = unit_rows
         self._graph = graph
-        self._to_unit = unit_indicator(graph).astype(np.float32)  # (n, units)
-        self.size = np.bincount(graph.unit, minlength=graph.n_units)
+        self._to_unit = unit_matrix(graph).astype(np.float32)  # (n, units)
+        self.size = unit_sizes(graph)
         self.anchored = (self.size > 1).astype(np.float32)
         self.all_units = np.ones(graph.n_units, dtype=np.float32)
         self.unit_degree = np.bincount(graph.unit, weights=graph.degree, minlength=graph.n_units)
-        present = np.zeros((graph.n_units, graph.n_layers), dtype=np.float32)
-        present[graph.unit, graph.node_layer] = 1
-        self.presence = present[graph.unit]
+        self.presence = unit_presence(graph)[graph.unit]
         self._inverse_degree = (1 / np.maximum(graph.degree, 1)).astype(np.float32)
         self._layers = sparse.csr_array(  # (layers, n) means
             (np.ones(graph.n_nodes, dtype=np.float32), (graph.node_layer, np.arange(graph.n_nodes))),

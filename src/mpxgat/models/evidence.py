@@ -6,7 +6,7 @@ neighbours, surroundings, rivals and degrees. Within a layer, evidence comes fro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -139,18 +139,18 @@ class Evidence(Model):
     def _score_inter(self, pairs: NDArray[np.int64]) -> Scores:
         return self._in_parts(self._inter_scores, pairs)
 
-    def _in_parts(self, score: Any, pairs: NDArray[np.int64]) -> Scores:
+    def _in_parts(self, score: Callable[[Pairs], Scores], pairs: NDArray[np.int64]) -> Scores:
         parts = [score(PairList(pairs[start : start + _CELLS])) for start in range(0, len(pairs), _CELLS)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def _intra_scores(self, pairs: Pairs) -> Scores:
         if self._intra_judge is None:
-            return self._rules._intra.pairs(pairs.first, pairs.second)
+            return self._rules.score(np.stack([pairs.first, pairs.second], axis=1))
         return self._intra_judge.score(matrix(self._intra.columns(pairs)))
 
     def _inter_scores(self, pairs: Pairs) -> Scores:
         if self._inter_judge is None:
-            return self._rules._inter.pairs(pairs.first, pairs.second)
+            return self._rules.score(np.stack([pairs.first, pairs.second], axis=1))
         score = self._inter_judge.score(matrix(self._inter.columns(pairs)))
         score[self._clash.pairs(pairs.first, pairs.second) > 0] = -DECIDED
         score[self._same.pairs(pairs.first, pairs.second) > 0] = DECIDED

@@ -23,6 +23,7 @@ from mpxgat.matching.calibration import Isotonic
 from mpxgat.models.evidence_settings import EvidenceSettings
 from mpxgat.models.signals import unit_clash
 from mpxgat.sampling.negatives import BetweenLayers, WithinLayer
+from mpxgat.units import unit_sizes
 
 FEWEST_LINKS = 30  # hidden links, over all splits: with fewer there is nothing to learn from
 _WANTED_LINKS, _MOST_SPLITS = 100, 20
@@ -144,7 +145,7 @@ def _exam(graph: MultiplexGraph, hidden: HiddenInter, evidence: InterEvidence, k
     layers = range(graph.n_layers)
     pairs = np.concatenate([evidence.candidates_between(a, b, k) for a in layers for b in layers if a < b])
     # A node without any known link may belong to somebody all the same: the truth is known where a unit was.
-    size = np.bincount(graph.unit, minlength=graph.n_units)[graph.unit]
+    size = unit_sizes(graph)[graph.unit]
     known = np.zeros(graph.n_nodes, dtype=bool)
     known[hidden.touched] = size[hidden.touched] > 1
     truth = graph.unit[pairs[:, 0]] == graph.unit[pairs[:, 1]]

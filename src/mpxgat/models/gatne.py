@@ -13,22 +13,19 @@ nodes are embedded with all neighbours instead of drawn ones.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
-from torch import Tensor
 
 from mpxgat.arrays import Arrays
 from mpxgat.graph import MultiplexGraph
-from mpxgat.models.embedding import EmbeddingModel
 from mpxgat.models.gatne_settings import GATNESettings
 from mpxgat.models.gatne_training import SkipGramTrainee, means_of
-from mpxgat.models.link_training import Stream
 from mpxgat.models.mpxgat_parts import chosen_device
+from mpxgat.models.node_features import standardised_features
 from mpxgat.models.sage_training import SageLinks
+from mpxgat.models.trained_embedding import TrainedEmbedding
 from mpxgat.nn.gatne import FeatureMaps, GATNENet, NodeTables
 from mpxgat.nn.stack import unit_rows
 from mpxgat.sampling.neighbours import Neighbours
@@ -40,33 +37,17 @@ _PART, _FILE = "all links", "all-links"
 _TYPES = 2  # intra, inter
 
 
-class GATNE(EmbeddingModel):
+class GATNE(TrainedEmbedding):
     """Horizontal vectors are those of type intra, vertical ones those of type inter. Settings: `GATNESettings`."""
 
     name = "gatne"
     description = "skip-gram over random walks; a vector for each type of link, from a base and what neighbours add"
+    _part = _PART
+    _settings: GATNESettings
 
     def __init__(self, /, *, seed: int = 0, **settings: Any):
         super().__init__(seed=seed)
         self._settings = GATNESettings.of(**settings)
-        self._outcome: Outcome | None = None
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """All settings, defaults included."""
-        return self._settings.to_dict()
-
-    @property
-    def history(self) -> dict[str, list[dict[str, float]]]:
-        """A row for each validation: epoch, loss, validation AUC (mean of intra and inter)."""
-        return {_PART: self._trained.history}
-
-    def training_summary(self) -> dict[str, Any]:
-        """Epochs run, best epoch and its validation AUC."""
-        outcome = self._trained
-        return {
-            "parts": {_PART: {"epochs": outcome.epochs, "best_epoch": outcome.best_epoch, "best": outcome.best_value}}
-        }
 
     # ---- learning --------------------------------------------------------------------------------------
 
@@ -84,7 +65,7 @@ class GATNE(EmbeddingModel):
     def _new_net(self, graph: MultiplexGraph) -> GATNENet:
         settings, start = self._settings, self._stream(_START).torch()
         widths = settings.dimensions, settings.edge_dimensions
-        x = _features(graph)
+        x = standardised_features(graph)
         nodes = (
             NodeTables(graph.n_nodes, *widths, _TYPES, start)
             if x is None
@@ -92,34 +73,11 @@ class GATNE(EmbeddingModel):
         )
         return GATNENet(nodes, settings.attention_dimensions, alpha=settings.alpha, generator=start)
 
-    def _stream(self, purpose: int) -> Stream:
-        return Stream((self.seed, 0, purpose))
-
     # ---- saving ----------------------------------------------------------------------------------------
 
     def _state(self) -> Arrays:
         return {"horizontal": self.horizontal, "vertical": self.vertical}
 
-    def _notes(self) -> dict[str, Any]:
-        return {"outcome": asdict(self._trained)}
-
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
         self._horizontal, self._vertical = state["horizontal"], state["vertical"]
         self._outcome = Outcome(**notes["outcome"])
-
-    @property
-    def _trained(self) -> Outcome:
-        _ = self.graph  # says so if the model is not fitted
-        assert self._outcome is not None
-        return self._outcome
-
-
-def _features(graph: MultiplexGraph) -> Tensor | None:
-    """(n, p) all features of the nodes, each with mean 0 and standard deviation 1; None if there are none."""
-    parts = [part.values for part in (graph.horizontal_features, graph.vertical_features) if part is not None]
-    if not parts:
-        return None
-    values = np.concatenate(parts, axis=1).astype(np.float64)
-    values -= values.mean(axis=0)
-    spread = values.std(axis=0)
-    return torch.from_numpy((values / np.where(spread > 0, spread, 1)).astype(np.float32))

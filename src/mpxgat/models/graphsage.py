@@ -11,22 +11,21 @@ estimates, it needs no chance, and it predicts held-out links better.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from mpxgat.arrays import Arrays
 from mpxgat.graph import MultiplexGraph
-from mpxgat.models.embedding import EmbeddingModel
-from mpxgat.models.link_training import Stream
 from mpxgat.models.mpxgat_parts import chosen_device
+from mpxgat.models.node_features import standardised_features
 from mpxgat.models.sage_training import Kind, SageLinks, SageTrainee, all_hops
 from mpxgat.models.settings import Settings
+from mpxgat.models.trained_embedding import TrainedEmbedding
 from mpxgat.nn.sage import SageNet
 from mpxgat.sampling.neighbours import Neighbours
 from mpxgat.training.loop import Outcome, Schedule, train
@@ -79,33 +78,17 @@ class SageSettings(Settings):
         return Schedule(self.epochs, self.check_every, self.patience, self.lr, self.weight_decay)
 
 
-class GraphSAGE(EmbeddingModel):
+class GraphSAGE(TrainedEmbedding):
     """One embedding for both kinds of link. Settings by name: see `SageSettings`."""
 
     name = "graphsage"
     description = "means of neighbours' vectors; intra and inter links are not told apart"
+    _part = _PART
+    _settings: SageSettings
 
     def __init__(self, /, *, seed: int = 0, **settings: Any):
         super().__init__(seed=seed)
         self._settings = SageSettings.of(**settings)
-        self._outcome: Outcome | None = None
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """All settings, defaults included."""
-        return self._settings.to_dict()
-
-    @property
-    def history(self) -> dict[str, list[dict[str, float]]]:
-        """A row for each validation: epoch, loss, validation AUC (mean of intra and inter)."""
-        return {_PART: self._trained.history}
-
-    def training_summary(self) -> dict[str, Any]:
-        """Epochs run, best epoch and its validation AUC."""
-        outcome = self._trained
-        return {
-            "parts": {_PART: {"epochs": outcome.epochs, "best_epoch": outcome.best_epoch, "best": outcome.best_value}}
-        }
 
     def _kinds(self, n_nodes: int, n_layers: int, intra: _Links, inter: _Links) -> list[Kind]:
         """The ways of messages: here one kind, of all links."""
@@ -119,7 +102,9 @@ class GraphSAGE(EmbeddingModel):
         links = SageLinks.cut(graph, self._settings.validation, self._stream(_CUT).numpy())
         kinds = self._kinds(graph.n_nodes, graph.n_layers, links.intra.training, links.inter.training)
         start = self._stream(_START).torch()
-        net = SageNet(graph.n_nodes, self._settings.dimensions, len(kinds), _features(graph), start).to(device)
+        net = SageNet(graph.n_nodes, self._settings.dimensions, len(kinds), standardised_features(graph), start).to(
+            device
+        )
         trainee = SageTrainee(
             net, links, kinds, self._settings.batch, self._settings.negatives, self._stream(_EPOCHS), device
         )
@@ -130,34 +115,11 @@ class GraphSAGE(EmbeddingModel):
             self._horizontal = net.cpu()(everyone).numpy()
         self._vertical = self._horizontal
 
-    def _stream(self, purpose: int) -> Stream:
-        return Stream((self.seed, 0, purpose))
-
     # ---- saving ----------------------------------------------------------------------------------------
 
     def _state(self) -> Arrays:
         return {"embedding": self.horizontal}
 
-    def _notes(self) -> dict[str, Any]:
-        return {"outcome": asdict(self._trained)}
-
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
         self._horizontal = self._vertical = state["embedding"]
         self._outcome = Outcome(**notes["outcome"])
-
-    @property
-    def _trained(self) -> Outcome:
-        _ = self.graph  # says so if the model is not fitted
-        assert self._outcome is not None
-        return self._outcome
-
-
-def _features(graph: MultiplexGraph) -> Tensor | None:
-    """(n, p) all features of the nodes, each with mean 0 and standard deviation 1, as the original does; or None."""
-    parts = [part.values for part in (graph.horizontal_features, graph.vertical_features) if part is not None]
-    if not parts:
-        return None
-    values = np.concatenate(parts, axis=1).astype(np.float64)
-    values -= values.mean(axis=0)
-    spread = values.std(axis=0)
-    return torch.from_numpy((values / np.where(spread > 0, spread, 1)).astype(np.float32))

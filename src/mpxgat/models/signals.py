@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mpxgat.graph import MultiplexGraph
+from mpxgat.units import unit_matrix, unit_presence
 
 Positions = NDArray[np.integer[Any]]
 Values = NDArray[np.float64]
@@ -175,13 +176,13 @@ def adamic_adar(graph: MultiplexGraph) -> Overlap:
 
 def matched_neighbours(graph: MultiplexGraph) -> Overlap:
     """Number of pairs (x, y), x a neighbour of i and y of j, known to be the same unit."""
-    profile = sparse.csr_array(graph.adjacency.astype(np.float64) @ unit_indicator(graph))
+    profile = sparse.csr_array(graph.adjacency.astype(np.float64) @ unit_matrix(graph))
     return Overlap(profile, profile)
 
 
 def union_of_layers(graph: MultiplexGraph) -> sparse.csr_array:
     """(units, units) 0/1 matrix: two known units are linked in some layer."""
-    indicator = unit_indicator(graph)
+    indicator = unit_matrix(graph)
     union = sparse.csr_array(indicator.T @ graph.adjacency.astype(np.float64) @ indicator)
     union.data[:] = 1
     return union
@@ -189,13 +190,13 @@ def union_of_layers(graph: MultiplexGraph) -> sparse.csr_array:
 
 def common_neighbours_in_union(graph: MultiplexGraph, union: sparse.csr_array) -> Overlap:
     """Number of units linked with both nodes' units in some layer."""
-    profile = sparse.csr_array(unit_indicator(graph) @ union)
+    profile = sparse.csr_array(unit_matrix(graph) @ union)
     return Overlap(profile, profile)
 
 
 def linked_in_union(graph: MultiplexGraph, union: sparse.csr_array) -> Overlap:
     """1 where the two nodes' units are linked in some layer, else 0."""
-    indicator = unit_indicator(graph)
+    indicator = unit_matrix(graph)
     return Overlap(sparse.csr_array(indicator @ union), indicator)
 
 
@@ -206,9 +207,7 @@ def same_unit(graph: MultiplexGraph) -> SameLabel:
 
 def unit_clash(graph: MultiplexGraph) -> Clash:
     """1 where uniqueness forbids that the two nodes are one unit."""
-    present = np.zeros((graph.n_units, graph.n_layers), dtype=np.float32)
-    present[graph.unit, graph.node_layer] = 1
-    return Clash(graph.unit, present[graph.unit])
+    return Clash(graph.unit, unit_presence(graph)[graph.unit])
 
 
 def degree_similarity(graph: MultiplexGraph) -> Ratio:
@@ -220,9 +219,3 @@ def degree_product(graph: MultiplexGraph) -> Sum:
     """Logarithm of (degree_i + 1)(degree_j + 1), scaled into [0, 1)."""
     logarithm = np.log1p(graph.degree)
     return Sum(logarithm / (2 * logarithm.max(initial=0.0) + 1))
-
-
-def unit_indicator(graph: MultiplexGraph) -> sparse.csr_array:
-    """(n, units) with a single 1 in every row, at the node's known unit."""
-    ones, starts = np.ones(graph.n_nodes), np.arange(graph.n_nodes + 1)
-    return sparse.csr_array((ones, graph.unit.astype(np.int64), starts), shape=(graph.n_nodes, graph.n_units))
