@@ -2,7 +2,8 @@
 
     python -m benchmarks.end_to_end --dataset fftwyt --json
 
-Each part is timed in one process: reading, choosing a model by validation, training it, finding and assigning matches.
+Each part is timed in one process: reading, training (embeddings, judges of both kinds of link, evidence of the whole
+network), finding and assigning matches.
 The links that the data set knows are all given, so the matches are those of nodes without a known counterpart.
 """
 
@@ -12,41 +13,48 @@ import argparse
 import json
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
+from unittest.mock import patch
 
 from benchmarks.measure import peak_rss_mb
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def measure(dataset: str, seed: int, threshold: float) -> dict[str, Any]:
     """Seconds of every part, peak memory in MB, and what came out."""
     from mpxgat import datasets
-    from mpxgat.models import make_model
-    from mpxgat.models.auto import choose
-    from mpxgat.models.evidence import Evidence
+    from mpxgat.models import evidence, evidence_learning
+    from mpxgat.models.anchored import Anchored
+    from mpxgat.models.auto import Auto
 
     seconds: dict[str, float] = {}
 
-    def timed(part: str, work: Callable[[], T]) -> T:
-        start = time.perf_counter()
-        result = work()
-        seconds[part] = round(time.perf_counter() - start, 2)
-        return result
+    def timed(part: str, work: Callable[P, T]) -> Callable[P, T]:
+        def timed_work(*arguments: P.args, **named: P.kwargs) -> T:
+            start = time.perf_counter()
+            result = work(*arguments, **named)
+            seconds[part] = round(time.perf_counter() - start, 2)
+            return result
 
-    graph = timed("read", lambda: datasets.load(dataset))
-    chosen, trials = timed("choose", lambda: choose(graph, seed))
-    if chosen != Evidence.name:
-        timed(f"train {chosen}", lambda: make_model(chosen, seed=seed).fit(graph))
-    model = timed("train", lambda: Evidence(seed=seed).fit(graph))  # what matches, whatever was chosen
-    matches = timed("match", lambda: model.match_all(threshold))
+        return timed_work
+
+    with (
+        patch.object(Anchored, "fit", timed("train: embeddings", Anchored.fit)),
+        patch.object(evidence, "learn_inter", timed("train: inter links", evidence_learning.learn_inter)),
+        patch.object(evidence, "learn_intra", timed("train: intra links", evidence_learning.learn_intra)),
+    ):
+        graph = timed("read", datasets.load)(dataset)
+        model = timed("train", Auto(seed=seed).fit)(graph)
+    matches = timed("match", model.match_all)(threshold)
     return {
         "dataset": dataset,
-        "chosen": chosen,
-        "trials": {name: round(value, 4) for name, value in trials.items()},
-        "matches": matches.to_table().num_rows,
+        "chosen": model.chosen.name,
+        "trials": {name: round(value, 4) for name, value in model.trials.items()},
+        "matches": len(matches),
         "seconds": seconds,
-        "total_seconds": round(sum(seconds.values()), 2),
+        "total_seconds": round(sum(seconds[part] for part in ("read", "train", "match")), 2),
         "peak_rss_mb": peak_rss_mb(),
     }
 

@@ -6,8 +6,8 @@ import pytest
 from mpxgat import synthetic
 from mpxgat.errors import SettingError
 from mpxgat.models import load_model, make_model
-from mpxgat.models.auto import Auto, choose
-from mpxgat.splits import marked_nodes, validation_split
+from mpxgat.models.auto import Auto
+from mpxgat.splits import marked_nodes
 from tests.examples import graph_of
 from tests.matching.doubles import check_matcher
 
@@ -22,25 +22,35 @@ def model(graph):
     return Auto(seed=1).fit(graph)
 
 
-def test_the_best_of_the_trials_is_chosen(graph, model):
-    name, trials = choose(graph, 1)
-    assert set(trials) == {"evidence", "anchored", "rules"}
-    assert all(0.5 < value <= 1 for value in trials.values())
-    assert model.chosen.name == name == max(trials, key=trials.get)
-    assert model.training_summary()["trials"] == trials == model.trials
+def test_the_best_of_the_trials_is_chosen(model):
+    assert list(model.trials) == ["evidence", "anchored", "rules"]
+    assert all(0.5 < value <= 1 for value in model.trials.values())
+    assert model.chosen.name == max(model.trials, key=model.trials.get)
+    summary = model.training_summary()
+    assert summary["chosen"] == model.chosen.name
+    assert summary["trials"] == model.trials
 
 
-def test_it_chooses_by_both_kinds_of_link_on_a_training_graph_cut_by_its_own_seed(graph, monkeypatch):
-    seen = []
+@pytest.mark.parametrize("best", ["evidence", "anchored", "rules"])
+def test_any_of_the_three_can_be_chosen(graph, model, best, tmp_path):
+    other = load_model(model.save(tmp_path / "model"))
+    for kind in ("intra", "inter"):
+        other.matcher._validation[kind][best] = 1.1
+    assert other.chosen.name == best
+    pairs = np.concatenate([graph.intra[:50], graph.inter[:50]])
+    assert np.array_equal(other.score(pairs), make_model(best, seed=1).fit(graph).score(pairs))
 
-    def kept(*arguments):
-        seen.append(validation_split(*arguments))
-        return seen[-1]
 
-    monkeypatch.setattr("mpxgat.models.auto.validation_split", kept)
-    choose(marked_nodes(graph, 1).train, 1)
-    assert len(seen[0].intra.positives) > 0
-    assert len(seen[0].inter.positives) > 0
+def test_trials_are_the_mean_over_both_kinds_of_link(model):
+    validation = model.matcher.validation
+    assert set(validation) == {"intra", "inter"}
+    for name, value in model.trials.items():
+        assert value == pytest.approx((validation["intra"][name] + validation["inter"][name]) / 2)
+
+
+def test_it_chooses_by_both_kinds_of_link_on_a_training_graph_cut_by_its_own_seed(graph):
+    model = Auto(seed=1).fit(marked_nodes(graph, 1).train)
+    assert set(model.matcher.validation) == {"intra", "inter"}
 
 
 def test_scores_are_those_of_the_chosen_model(graph, model):
@@ -72,8 +82,9 @@ def test_extended_it_keeps_its_choice(graph, model):
 
 def test_a_network_without_links_to_hide_gets_the_first_contender():
     lonely = graph_of("x.a x.a", "y.b y.b")
-    assert choose(lonely, 0) == ("evidence", {})
-    assert Auto(seed=0).fit(lonely).chosen.name == "evidence"
+    model = Auto(seed=0).fit(lonely)
+    assert model.trials == {}
+    assert model.chosen.name == "evidence"
 
 
 def test_it_has_no_settings():

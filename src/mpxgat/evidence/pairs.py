@@ -51,8 +51,8 @@ class PairList:
         values = np.empty(len(self.first))
         for start in range(0, len(values), _PAIRS_AT_ONCE):
             part = slice(start, start + _PAIRS_AT_ONCE)
-            one, other = vectors[self.first[part]], vectors[self.second[part]]
-            values[part] = np.einsum("ij,ij->i", one, other, dtype=np.float64)
+            one, other = (vectors[ends[part]].astype(np.float64) for ends in (self.first, self.second))
+            values[part] = np.einsum("ij,ij->i", one, other)  # casting inside would be ten times slower
         return values
 
 

@@ -17,9 +17,10 @@ class EvidenceSettings(Settings):
     """How the judge of pairs learns; defaults chosen on ff-tw-yt and Drosophila, seeds 100 and above.
 
     embeddings          "anchored", whose scores are evidence as well, or "none"
-    splits              self-made splits it learns on
+    splits              self-made splits it learns on, at least; more where few links are known
     dissolved           share of the known units whose links are all hidden in one
-    detached            share of the units with three nodes or more that lose one node
+    detached            share of the units with three nodes or more that lose one node; a judgement: the protocols
+                        detach none, where .04 costs a little, but users will ask about such nodes
     hidden_intra, hidden_inter      shares of links hidden for the judge of intra links
     non_links           non-links drawn for each link
     trees, leaves, rate of the boosted trees

@@ -1,0 +1,53 @@
+"""Reasons of many pairs at once are those of each pair."""
+
+import numpy as np
+import pytest
+
+import mpxgat as mx
+from mpxgat.errors import SettingError
+from mpxgat.matching.explanations import explanations
+from mpxgat.splits import held_out_units
+from tests.report.networks import people
+
+
+@pytest.fixture(scope="module")
+def model():
+    graph = held_out_units(mx.synthetic.social(people=150, layers=3, seed=100, mean_degree=10), seed=100).train
+    return mx.Evidence(seed=100, splits=2, trees=20, embeddings="none").fit(graph)
+
+
+def test_as_one_by_one(model):
+    graph = model.graph
+    pairs = np.concatenate([model.candidates(0, 2, 3).pairs[:15], model.candidates(0, 1, 3).pairs[:15]])
+    strangers = [[0, graph.n_nodes - 1], [1, int(graph.layer_start[1])]]  # no candidates, most probably
+    pairs = np.concatenate([pairs, np.array(strangers, dtype=np.int32)])
+    for pair, why in zip(pairs.tolist(), model.explain_many(pairs), strict=True):
+        one = model.explain(*pair)
+        assert [why.first, why.second] == pair
+        assert why.probability == pytest.approx(one.probability)
+        assert why.score == pytest.approx(one.score)
+        assert why.base + sum(reason.contribution for reason in why.reasons) == pytest.approx(why.score)
+        for short, full in zip(why.reasons, one.reasons, strict=True):
+            assert short.label == full.label
+            assert short.contribution == pytest.approx(full.contribution)
+            assert full.finding.startswith(short.finding)  # which counts shared neighbours without their names
+
+
+def test_probabilities_are_those_of_the_candidates(model):
+    found = model.candidates(1, 2, 5)
+    assert [why.probability for why in model.explain_many(found.pairs)] == pytest.approx(found.probability.tolist())
+
+
+def test_no_pair(model):
+    assert model.explain_many(np.empty((0, 2), dtype=np.int32)) == []
+
+
+def test_nodes_of_one_layer_are_refused(model):
+    with pytest.raises(SettingError, match="the nodes 0 and 1 are in one layer"):
+        model.explain_many(np.array([[0, model.graph.n_nodes - 1], [0, 1]]))
+
+
+def test_a_matcher_that_knows_only_single_pairs_is_asked_for_each():
+    matcher = people()
+    pairs = np.array(list(matcher.table))
+    assert explanations(matcher, pairs) == [matcher.explain(*pair) for pair in pairs.tolist()]
