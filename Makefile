@@ -5,20 +5,21 @@ PYTHONS := python3.11 python3.12 python3.13 python3
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint types clean
+.PHONY: help setup demo test lint types docs clean
 
 help:
-	@echo "make demo    install what the package needs, run it on a built-in network, print a table"
+	@echo "make demo    install what the package needs, run it on a built-in network, print a table, write a report"
 	@echo "make test    install what development needs, run all tests"
 	@echo "make lint    style, format and import direction"
 	@echo "make types   mypy in strict mode"
+	@echo "make docs    the documentation as a site, in site/; warnings are errors"
 	@echo "make setup   only the set-up for development, in $(VENV)"
 	@echo "make clean   remove $(VENV) and everything that tools have left behind"
 
 setup: $(VENV)/.dev
 
 demo: $(VENV)/.base
-	$(BIN)/mpxgat demo
+	$(BIN)/mpxgat demo --report demo-report.html
 
 test: $(VENV)/.dev
 	$(BIN)/pytest -n 2 tests
@@ -31,9 +32,13 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
+# The theme's makers announce its successor at every build unless told not to.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
-	find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist site
+	find src tests benchmarks scripts docs examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip is the last thing venv puts in place, so its presence means that the folder is complete.
 $(BIN)/pip:
@@ -46,7 +51,7 @@ $(BIN)/pip:
 
 # Stamps: the set-up happens once, and again when what it depends on has changed.
 $(VENV)/.base: pyproject.toml constraints.txt | $(BIN)/pip
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[report]'
 	@touch $@
 
 # The set-up for development contains the other one.

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import mpxgat
@@ -28,6 +29,19 @@ def test_help_names_every_command():
     assert result.returncode == 0
     for name in ("info", "convert", "datasets"):
         assert name in result.stdout
+
+
+def test_no_help_text_has_brackets_which_the_terminal_would_swallow():
+    def parameters(command):
+        yield from command.params
+        for below in getattr(command, "commands", {}).values():
+            yield from parameters(below)
+
+    texts = [
+        parameter.help for parameter in parameters(typer.main.get_command(app)) if getattr(parameter, "help", None)
+    ]
+    assert len(texts) > 50
+    assert not [text for text in texts if "[" in text]
 
 
 def test_start_is_quick_because_nothing_heavy_is_imported():

@@ -184,3 +184,16 @@ def test_ctrl_c_stops_worker_processes_too(data, tmp_path):
     assert process.returncode == 130
     assert said.startswith(f"the run is not finished; go on with: mpxgat train {data} -o {folder} --resume\n")
     assert "Traceback" not in said
+
+
+def test_without_settings_the_best_model_is_chosen_and_info_says_which(tmp_path):
+    result = run("train", network(tmp_path), "-o", tmp_path / "run")
+    assert result.exit_code == 0, result.output
+    said = run("info", tmp_path / "run").stdout
+    training = json.loads(run("info", tmp_path / "run", "--json").stdout)["training"]
+    assert training["chosen"] in ("evidence", "anchored", "rules")
+    assert "predicts links by" in said
+    assert training["chosen"] in said.split("predicts links by")[1]
+    for kind in ("intra", "inter"):
+        assert f"{kind} links" in said
+        assert f"{training['validation'][kind]['rules']:.3f}"[1:] in said.replace("0.", ".")

@@ -22,10 +22,12 @@ from mpxgat.cli import (
     embed,
     evaluate,
     explain,
+    explore,
     info,
     match,
     predict,
     record,
+    report,
     results,
     split,
     train,
@@ -54,7 +56,9 @@ app.command("embed")(embed.embed)
 app.command("predict")(predict.predict)
 app.command("match")(match.match)
 app.command("explain")(explain.explain)
+app.command("explore")(explore.explore)
 app.command("evaluate")(evaluate.evaluate)
+app.command("report")(report.report)
 app.command("record")(record.record)
 app.command("results")(results.results)
 app.add_typer(benchmark.app, name="benchmark")

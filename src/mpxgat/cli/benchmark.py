@@ -43,7 +43,7 @@ IntoOption = Annotated[
     Path | None, typer.Option(help="Put each table into a Markdown file, between the markers of its section.")
 ]
 ChartsOption = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", help="Where charts go. [default: charts in the results folder]")
+    Path | None, typer.Option(metavar="FOLDER", help="Where charts go. Default: charts in the results folder.")
 ]
 
 _RESULTS = Path("mpxgat-results")

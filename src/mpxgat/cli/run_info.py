@@ -52,7 +52,7 @@ def print_run(folder: RunFolder) -> None:
 
 
 def print_training(folder: RunFolder) -> None:
-    """The parts of a training, and β where the model has one; one line where nothing is trained."""
+    """The parts of a training, β and choices where the model has them; one line where nothing is trained."""
     training = folder.summary() if folder.finished else {"parts": _progress(folder)}
     parts: Mapping[str, Mapping[str, Any]] = training.get("parts", {})
     if parts:
@@ -65,8 +65,20 @@ def print_training(folder: RunFolder) -> None:
         )
     if any(training.get("beta", [])):
         print_fields({"β": "; ".join(_betas(number, block) for number, block in enumerate(training["beta"], 1))})
+    _print_choice(training)
     if folder.finished:
         print_note(f"the model is in {folder.model_path}")
+
+
+def _print_choice(training: Mapping[str, Any]) -> None:
+    """How well models did on validation links of each kind, and which was chosen."""
+    validation: Mapping[str, Mapping[str, float]] = training.get("validation", {})
+    names = list(next(iter(validation.values()), {}))
+    if names:
+        rows = [(f"{kind} links", *(values[name] for name in names)) for kind, values in validation.items()]
+        print_table(("validation AUC", *names), rows)
+    if "chosen" in training:
+        print_fields({"predicts links by": training["chosen"]})
 
 
 def _betas(number: int, block: list[float]) -> str:

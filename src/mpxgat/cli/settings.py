@@ -18,7 +18,7 @@ SetOption = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="A setting of the model; may be given several times."),
 ]
 ConfigOption = Annotated[
-    Path | None, typer.Option("--config", help="A TOML file with settings: plain keys, or a table [settings].")
+    Path | None, typer.Option("--config", help="A TOML file with settings: plain keys, or a table named settings.")
 ]
 PublishedOption = Annotated[
     str | None, typer.Option("--published", metavar="NAME", help="Begin with the settings published for a data set.")

@@ -29,10 +29,10 @@ def train(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="RUN", help="The folder to keep the run in.")],
     model: Annotated[
         str | None,
-        typer.Option(help=f"The model's name. [default: {_USUAL}]"),
+        typer.Option(help=f"The model's name. Default: {_USUAL}."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help=f"The same seed gives the same bytes. [default: {_SEED}]")
+        int | None, typer.Option(min=0, help=f"The same seed gives the same bytes. Default: {_SEED}.")
     ] = None,
     epochs: EpochsOption = None,
     sets: SetOption = None,

@@ -36,7 +36,7 @@ def tune(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="The folder to keep the search in.")],
     model: Annotated[str, typer.Option(help="The model's name.")] = "mpxgat",
-    grid: Annotated[Path | None, typer.Option(help="A TOML file with values to combine: lr = [1e-3, 5e-4].")] = None,
+    grid: Annotated[Path | None, typer.Option(help="A TOML file with lists of values to combine.")] = None,
     trials: Annotated[int | None, typer.Option(min=1, help="Search with optuna, so many trials in total.")] = None,
     space: Annotated[
         Path | None,

@@ -1,0 +1,40 @@
+"""`mpxgat explore`: a run's network as a page to walk through."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mpxgat.cli.embed import RunArgument
+from mpxgat.cli.output import print_note, progress
+from mpxgat.errors import OutputError, printable, quoted
+
+_PAGE = Path("explorer.html")
+_SUFFIXES = (".html", ".htm")
+
+
+def explore(
+    run: RunArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write: a name in .html.")] = _PAGE,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Only write the page, do not open it.")] = False,
+) -> None:
+    """Write a page that shows a node's neighbours in every layer, who it could be in others, and why; and open it."""
+    from mpxgat.io.files import write_files
+    from mpxgat.report.explorer import explorer_fragment
+    from mpxgat.report.page import page
+    from mpxgat.runs import RunFolder
+
+    if output.suffix.lower() not in _SUFFIXES:
+        raise OutputError(f"{quoted(output.name)}, expected a name that ends in .html")
+    with progress(f"reading {run}"):
+        folder = RunFolder(run)
+        model, data = folder.model(), folder.config().data
+    with progress("looking for candidates and reasons"):
+        text = page(f"{printable(data)}: who is connected, who is who", [explorer_fragment(model)])
+        write_files({output: text.encode()})
+    print_note(f"wrote {printable(output, 300)}")
+    if not no_open and not webbrowser.open(output.resolve().as_uri()):
+        print_note("no browser could be opened; open the page yourself")

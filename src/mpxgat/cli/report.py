@@ -1,0 +1,121 @@
+"""`mpxgat report`: a run, or recorded results, as one HTML file to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mpxgat.cli.output import print_note, progress
+from mpxgat.cli.training_progress import training_progress
+from mpxgat.errors import InputError, SettingError, printable, quoted
+
+if TYPE_CHECKING:
+    from mpxgat.models import Model
+    from mpxgat.report.held_out import HeldOut
+    from mpxgat.report.section import Section
+    from mpxgat.report.stage import Stage
+
+_SUFFIXES = (".html", ".htm")
+
+
+def report(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN|RESULTS…",
+            help="A folder that `mpxgat train` made; or JSONL files of `mpxgat record`, or a folder of them.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write (.html).")],
+    figures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also write each figure as SVG and PNG into this folder.")
+    ] = None,
+    no_refit: Annotated[
+        bool,
+        typer.Option(
+            "--no-refit",
+            help="Leave out what needs hidden links. Otherwise the run's model is fitted a second time without some "
+            "links, which takes about as long as the run did.",
+        ),
+    ] = False,
+) -> None:
+    """Write one HTML file that needs no network: figures about a run and its predictions, or about recorded results."""
+    from mpxgat.report.lead import lead, sizes
+    from mpxgat.report.results_report import read_results, results_stages
+    from mpxgat.report.run_report import run_stages
+    from mpxgat.report.vega import require_charts
+    from mpxgat.runs import RunFolder
+
+    check_output(output)
+    require_charts()
+    if len(sources) == 1 and RunFolder(sources[0]).holds_run():
+        folder = RunFolder(sources[0])
+        with progress(f"reading {sources[0]}"):
+            config, model = folder.config(), folder.model()
+        held_out = None if no_refit else _fit_again(model)
+        stages = run_stages(model, config.data, held_out)
+        title = f"{model.name} on {config.data}"
+        words = f"The model {model.name!r} (seed {model.seed}), trained on {config.data}: {model.description}."
+        write(output, title, lead(words, sizes(model.graph)), make_sections(stages), figures)
+    else:
+        records = read_results(_results_files(sources))
+        words = f"{len(records):,} results on record. Every model predicted links that it had not seen."
+        write(output, "Results", lead(words, {}), make_sections(results_stages(records)), figures)
+
+
+def check_output(output: Path) -> None:
+    """SettingError unless the path has the suffix of a page."""
+    if output.suffix.lower() not in _SUFFIXES:
+        raise SettingError(f"the report's file is {quoted(output)}, expected a name that ends in .html")
+
+
+def make_sections(stages: Sequence[Stage], *, quiet: bool = False) -> list[Section]:
+    """Go through the stages, saying what is being done."""
+    sections: list[Section] = []
+    for stage in stages:
+        with progress(stage.title, quiet=quiet):
+            sections += stage.make()
+    return sections
+
+
+def write(output: Path, title: str, lead: str, sections: Sequence[Section], figures: Path | None) -> None:
+    """Write the page and what belongs to it; say where and how large it is."""
+    from mpxgat.report.files import records_folder, write_figures, write_report
+
+    with progress("writing the report"):
+        if figures is not None:
+            write_figures(figures, sections)
+        write_report(output, title, lead, sections)
+    count = sum(len(section.figures) for section in sections)
+    size = output.stat().st_size / 1e6
+    print_note(f"wrote {printable(output, 300)}: {count} figures, {size:.1f} MB", limit=1000)
+    print_note(f"their records are in {printable(records_folder(output), 300)}", limit=1000)
+    if figures is not None:
+        print_note(f"wrote {2 * count} pictures to {printable(figures, 300)}", limit=1000)
+
+
+def _fit_again(model: Model) -> HeldOut:
+    from mpxgat.report.held_out import fit_again, split_for_report
+    from mpxgat.training.session import Session
+
+    split = split_for_report(model.graph, model.seed)
+    with training_progress() as shown, progress("fitting a second time, some links hidden"):
+        return fit_again(model, split, Session(report=shown))
+
+
+def _results_files(sources: Sequence[Path]) -> list[Path]:
+    """The files named, and those in folders named; InputError if a folder has none."""
+    found: list[Path] = []
+    for source in sources:
+        if source.is_dir():
+            inside = sorted(source.glob("*.jsonl"))
+            if not inside:
+                expected = "expected a folder that mpxgat train made, or one with results (.jsonl)"
+                raise InputError(f"no run and no results here, {expected}", source)
+            found += inside
+        else:
+            found.append(source)
+    return found

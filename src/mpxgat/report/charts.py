@@ -1,0 +1,203 @@
+"""The kinds of charts that reports have, as Vega-Lite specifications without data.
+
+Columns are named as in the records; texts from networks are only ever data, never part of a specification. Categories
+stand in the order of the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Spec = dict[str, Any]
+Channel = dict[str, Any]
+
+_ROW, _ROW_PADDING = 24, 0.28  # height of a category's row; the part of it between bars
+_LINE_HEIGHT, _SQUARE_HEIGHT = 240, 320
+_ANGLE = -40
+ACCENT = "#2b7fc4"
+_FAINT = "#80808018"
+_FEW_CELLS = 8  # in a row, whose numbers can be written large
+_DARK = 0.62  # of the scale: from here on white can be read better than black
+
+
+def number(column: str, title: str | None, **more: Any) -> Channel:
+    """A quantity; ``scale``, ``axis`` and the like as Vega-Lite has them."""
+    return {"field": column, "type": "quantitative", "title": title, **more}
+
+
+def category(column: str, title: str | None, **more: Any) -> Channel:
+    """A category, in the order of the records."""
+    return {"field": column, "type": "nominal", "title": title, "sort": None, **more}
+
+
+def colour(column: str, title: str | None = None) -> Channel:
+    """A category as colour, with a legend."""
+    return category(column, title)
+
+
+def tooltip(columns: Mapping[str, str], **formats: str) -> list[Channel]:
+    """What is shown at the pointer: columns with their titles, numbers in the format named for their column."""
+    return [
+        {"field": name, "title": title, **({"format": formats[name]} if name in formats else {})}
+        for name, title in columns.items()
+    ]
+
+
+def bars(value: Channel, by: Channel, hints: Sequence[Channel], labels: str) -> Spec:
+    """A bar for each category from left to right, with its number in the format ``labels``."""
+    return {
+        "height": {"step": _ROW},
+        "encoding": {"y": {**by, "axis": _plain_axis(by["title"]), "scale": {"padding": _ROW_PADDING}}, "x": value},
+        "layer": [
+            {"mark": {"type": "bar", "color": ACCENT, "cornerRadiusEnd": 2}, "encoding": {"tooltip": list(hints)}},
+            {
+                "mark": {"type": "text", "align": "left", "dx": 4, "color": "currentColor"},
+                "encoding": {"text": {"field": value["field"], "type": "quantitative", "format": labels}},
+            },
+        ],
+    }
+
+
+def lines(x: Channel, y: Channel, by: Channel, order: str, hints: Sequence[Channel]) -> Spec:
+    """A line for each category, through its records in the order of a column."""
+    return {
+        "height": _LINE_HEIGHT,
+        "mark": {"type": "line", "strokeWidth": 2, "clip": True},
+        "encoding": {
+            "x": x,
+            "y": y,
+            "color": by,
+            "order": {"field": order, "type": "quantitative"},
+            "tooltip": list(hints),
+        },
+    }
+
+
+def lines_and_diagonal(x: Channel, y: Channel, by: Channel, order: str, hints: Sequence[Channel]) -> Spec:
+    """As `lines`, with the line from (0, 0) to (1, 1)."""
+    line = lines(x, y, by, order, hints)
+    del line["height"]  # a layer has that of the whole
+    return {"height": _SQUARE_HEIGHT, "layer": [_diagonal(x["title"], y["title"]), line]}
+
+
+def dotted_line_and_diagonal(x: Channel, y: Channel, size: Channel, hints: Sequence[Channel]) -> Spec:
+    """One line with a dot at each record, as large as a column says, and the line from (0, 0) to (1, 1)."""
+    line = {"mark": {"type": "line", "color": ACCENT, "strokeWidth": 1.5}, "encoding": {"x": x, "y": y}}
+    area = {**size, "legend": None, "scale": {"type": "sqrt", "range": [30, 400]}}
+    dot = {
+        "mark": {"type": "circle", "color": ACCENT, "opacity": 0.85},
+        "encoding": {"x": x, "y": y, "size": area, "tooltip": list(hints)},
+    }
+    return {"height": _SQUARE_HEIGHT, "layer": [_diagonal(x["title"], y["title"]), line, dot]}
+
+
+def heat_map(
+    x: str, y: str, value: str, cells: int, hints: Sequence[Channel], labels: str, domain: list[float]
+) -> Spec:
+    """A square for each pair of categories, ``cells`` of them in a row, its number written in it, if it has one."""
+    known = [{"filter": f"isValid(datum['{value}'])"}]
+    dark_from = domain[0] + _DARK * (domain[1] - domain[0])
+    # Dark figures on pale squares and the other way round.
+    ink = {"condition": {"test": f"datum['{value}'] > {dark_from}", "value": "#ffffff"}, "value": "#1d2430"}
+    return {
+        "height": {"step": max(26, min(44, 300 // max(cells, 1)))},
+        "encoding": {
+            "x": category(x, None, axis={"labelAngle": _ANGLE, "domain": False, "ticks": False}),
+            "y": category(y, None, axis=_plain_axis(None)),
+        },
+        "layer": [
+            {"mark": {"type": "rect", "cornerRadius": 2, "color": _FAINT}},  # every place, so that the order is theirs
+            {
+                "transform": known,
+                "mark": {"type": "rect", "cornerRadius": 2},
+                "encoding": {
+                    "color": number(value, None, scale={"domain": domain, "scheme": "blues"}, legend=None),
+                    "tooltip": list(hints),
+                },
+            },
+            {
+                "transform": known,
+                "mark": {"type": "text", "fontSize": 11 if cells <= _FEW_CELLS else 8},
+                "encoding": {"text": number(value, None, format=labels), "color": ink},
+            },
+        ],
+    }
+
+
+def points(x: str, y: str, by: Channel, hints: Sequence[Channel]) -> Spec:
+    """A cloud of points; its axes have no meaning of their own and are left out."""
+    axis = {"axis": None, "scale": {"zero": False, "nice": False, "padding": 8}}
+    return {
+        "height": _SQUARE_HEIGHT,
+        "mark": {"type": "circle", "size": 22, "opacity": 0.75},
+        "encoding": {
+            "x": number(x, None, **axis),
+            "y": number(y, None, **axis),
+            "color": by,
+            "tooltip": list(hints),
+        },
+    }
+
+
+def spreads(by: Channel, title: str, hints: Sequence[Channel], domain: list[float]) -> Spec:
+    """For each category from the 5th to the 95th percentile, the middle half, and the median (p5, p25, … p95)."""
+
+    def span(low: str, high: str | None) -> Channel:
+        ends = {"x": number(low, title, scale={"domain": domain})}
+        return ends if high is None else {**ends, "x2": {"field": high}}
+
+    return {
+        "height": {"step": _ROW},
+        "encoding": {"y": {**by, "axis": _plain_axis(by["title"])}, "tooltip": list(hints)},
+        "layer": [
+            {"mark": {"type": "rule", "color": ACCENT}, "encoding": span("p5", "p95")},
+            {"mark": {"type": "bar", "color": ACCENT, "opacity": 0.55, "height": 12}, "encoding": span("p25", "p75")},
+            {"mark": {"type": "tick", "color": "currentColor", "thickness": 2}, "encoding": span("p50", None)},
+        ],
+    }
+
+
+def dots(by: Channel, source: Channel, value: Channel, hints: Sequence[Channel]) -> Spec:
+    """A dot (mean) with whiskers (low, high) for each category and source; the sources stand below each other."""
+    aside = {"yOffset": {"field": source["field"], "type": "nominal", "sort": None}}
+    return {
+        "height": {"step": _ROW},
+        "encoding": {"y": {**by, "axis": {**_plain_axis(by["title"]), "grid": True}}, **aside, "color": source},
+        "layer": [
+            {
+                "mark": {"type": "rule", "strokeWidth": 1.5, "clip": True},
+                "encoding": {"x": {**value, "field": "low"}, "x2": {"field": "high"}},
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
+                "encoding": {"x": value, "tooltip": list(hints)},
+            },
+        ],
+    }
+
+
+def stacked(value: Channel, by: Channel, part: Channel, hints: Sequence[Channel]) -> Spec:
+    """A bar for each category, made of parts."""
+    return {
+        "height": {"step": _ROW},
+        "mark": {"type": "bar"},
+        "encoding": {
+            "y": {**by, "axis": _plain_axis(by["title"]), "scale": {"padding": _ROW_PADDING}},
+            "x": {**value, "stack": "zero"},
+            "color": part,
+            "order": {"field": "order", "type": "quantitative"},
+            "tooltip": list(hints),
+        },
+    }
+
+
+def _plain_axis(title: str | None) -> Spec:
+    return {"title": title, "domain": False, "ticks": False, "labelPadding": 6}
+
+
+def _diagonal(x_title: str | None, y_title: str | None) -> Spec:
+    ends = {"values": [{"at": 0}, {"at": 1}]}
+    x, y = number("at", x_title), number("at", y_title)
+    mark = {"type": "line", "color": "#80808099", "strokeDash": [4, 4], "strokeWidth": 1}
+    return {"data": ends, "mark": mark, "encoding": {"x": x, "y": y}}

@@ -1,0 +1,99 @@
+"""Maps of embeddings: what is near each other, seen from the two directions (or UMAP) that show most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpxgat.models.auto import Auto
+from mpxgat.models.base import Model
+from mpxgat.models.embedding import EmbeddingModel, Vectors
+from mpxgat.models.evidence import Evidence
+from mpxgat.report import charts
+from mpxgat.report.communities import community_names
+from mpxgat.report.figure import Figure
+from mpxgat.report.records import Rows
+from mpxgat.report.section import Section, section
+
+_MOST_POINTS = 1500
+_DIGITS = 4
+_Projection = Callable[[Vectors, int], NDArray[np.float64]]
+
+
+def embedding_section(model: Model) -> Section | None:
+    """Maps of the horizontal and the vertical embeddings, coloured by layer and by community; None without them."""
+    embedding = embedding_of(model)
+    if embedding is None:
+        return None
+    graph = model.graph
+    rng = np.random.default_rng(model.seed)
+    shown = np.sort(rng.choice(graph.n_nodes, min(graph.n_nodes, _MOST_POINTS), replace=False))
+    groups = community_names(graph, model.seed)
+    figures = []
+    for method, project in _methods().items():
+        for name, vectors in (("horizontal", embedding.horizontal), ("vertical", embedding.vertical)):
+            places = project(vectors[shown], model.seed)
+            rows: Rows = [
+                {
+                    "node": graph.nodes[node].id,
+                    "layer": graph.nodes[node].layer,
+                    "community": groups[node],
+                    "x": round(float(x), _DIGITS),
+                    "y": round(float(y), _DIGITS),
+                }
+                for node, (x, y) in zip(shown.tolist(), places, strict=True)
+            ]
+            figures += [_map(rows, name, by, method) for by in ("layer", "community")]
+    part = (
+        f" {len(shown):,} of {graph.n_nodes:,} nodes, drawn at random, are shown." if len(shown) < graph.n_nodes else ""
+    )
+    whose = "" if embedding is model else f" They are those of {embedding.name!r}, a part of {model.name!r}."
+    lead = (
+        "Every node has two vectors: a horizontal one for its place within its layer, a vertical one for its place "
+        f"across layers. The maps show them flattened to two dimensions.{whose}{part}"
+    )
+    return section("embedding", "Maps of the embeddings", lead, figures)
+
+
+def embedding_of(model: Model) -> EmbeddingModel | None:
+    """The model that gives nodes their vectors: the model itself or a part of it; None if there is none."""
+    if isinstance(model, Auto):
+        return embedding_of(model.chosen) or embedding_of(model.matcher)
+    if isinstance(model, Evidence):
+        return model.anchored
+    return model if isinstance(model, EmbeddingModel) else None
+
+
+def principal_components(vectors: Vectors, seed: int) -> NDArray[np.float64]:
+    """(k, 2) of (k, d): the two directions of most variance, each turned so that its largest part is positive."""
+    centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
+    _, directions = np.linalg.eigh(centred.T @ centred)  # ascending
+    chosen = directions[:, ::-1][:, :2]
+    sign = np.sign(chosen[np.abs(chosen).argmax(axis=0), np.arange(chosen.shape[1])])
+    places = centred @ (chosen * np.where(sign == 0, 1, sign))
+    return np.pad(places, ((0, 0), (0, 2 - places.shape[1])))
+
+
+def _umap(vectors: Vectors, seed: int) -> NDArray[np.float64]:
+    from umap import UMAP  # type: ignore[import-not-found,unused-ignore]
+
+    return np.asarray(UMAP(n_components=2, random_state=seed, n_jobs=1).fit_transform(vectors), dtype=np.float64)
+
+
+def _methods() -> dict[str, _Projection]:
+    found: dict[str, _Projection] = {"PCA": principal_components}
+    if find_spec("umap") is not None:
+        found["UMAP"] = _umap
+    return found
+
+
+def _map(rows: Rows, vectors: str, by: str, method: str) -> Figure:
+    hints = charts.tooltip({"node": "node", "layer": "layer", "community": "community"})
+    spec = charts.points("x", "y", {**charts.colour(by), "sort": "ascending" if by == "community" else None}, hints)
+    how = "their two principal components" if method == "PCA" else "UMAP, which keeps neighbours together"
+    caption = f"The {vectors} vectors by {how}; coloured by {by}."
+    title = f"{vectors.capitalize()}, by {by}" + ("" if method == "PCA" else f" ({method})")
+    return Figure(f"{method.lower()}-{vectors}-by-{by}", title, caption, rows, spec)

@@ -1,0 +1,99 @@
+"""Who is who: the most probable matches with their reasons, and what became of the other nodes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from mpxgat.graph import MultiplexGraph
+from mpxgat.matching.matcher import Matcher
+from mpxgat.matching.matches import DEFAULT_THRESHOLD, Matches, match_all
+from mpxgat.matching.reasons import with_reasons
+from mpxgat.models.base import Model
+from mpxgat.report import charts
+from mpxgat.report.figure import Figure
+from mpxgat.report.records import Rows, Value
+from mpxgat.report.section import Section, section
+from mpxgat.report.table import Table
+from mpxgat.units import unit_sizes
+
+_MOST_ROWS = 40
+_MOST_PAIRS = 30
+_LISTED = ("pairs", "probability", "rank", "runner_up", "chosen", "joined_by")
+_OUTCOMES = {
+    "matched": "matched",
+    "below_threshold": "below threshold",
+    "outdone": "outdone",
+    "no_candidate": "no candidate",
+}
+
+
+def matches_section(model: Model, truth: MultiplexGraph | None) -> Section | None:
+    """Matches of a model that gives them; None if it gives none.
+
+    truth       the whole network, where the model knows a part of it: then the table says which matches are right
+    """
+    if not isinstance(model, Matcher) or model.graph.n_layers < 2:
+        return None
+    found = match_all(model)
+    lead = (
+        f"{len(found):,} pairs of nodes of different layers are matched with a probability of {DEFAULT_THRESHOLD:.0%} "
+        "or more; links known before are left out."
+    )
+    if truth is not None and len(found):
+        right = truth.unit[found.pairs[:, 0]] == truth.unit[found.pairs[:, 1]]
+        lead += (
+            f" {int(right.sum()):,} of them ({right.mean():.0%}) are right. To be found were "
+            f"{_pairs_of_one_unit(truth) - _pairs_of_one_unit(model.graph):,} pairs that the model could not know."
+        )
+    lead = " ".join([lead, *(f"{note}." for note in found.notes)])
+    tables = [_table(model, found, truth)] if len(found) else []
+    return section("matches", "Who is who: matches", lead, [_outcomes(found)], tables)
+
+
+def _pairs_of_one_unit(graph: MultiplexGraph) -> int:
+    sizes = unit_sizes(graph)
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
+def _table(matcher: Matcher, found: Matches, truth: MultiplexGraph | None) -> Table:
+    best = np.argsort(-found.probability, kind="stable")[:_MOST_ROWS]
+    listed = replace(found, **{name: getattr(found, name)[best] for name in _LISTED})
+    shown = with_reasons(matcher, listed).to_pylist()
+    rows = []
+    for row, (a, b) in zip(shown, found.pairs[best].tolist(), strict=True):
+        values: dict[str, Value] = {
+            "node": row["node"],
+            "in layer": row["node_layer"],
+            "is": row["candidate"],
+            "in the layer": row["candidate_layer"],
+            "probability": row["probability"],
+            "next best": row["runner_up"],
+        }
+        if truth is not None:
+            values["right"] = bool(truth.unit[a] == truth.unit[b])
+        rows.append({**values, "reasons (log-odds)": row["reasons"]})
+    part = f"The {len(rows)} most probable of {len(found):,} matches" if len(rows) < len(found) else "All matches"
+    return Table("top-matches", f"{part}, with the probability of the node's next best candidate.", rows)
+
+
+def _outcomes(found: Matches) -> Figure:
+    rows: Rows = [
+        {"layers": f"{one.layer_a} – {one.layer_b}", "outcome": words, "nodes": getattr(one, name), "order": order}
+        for one in sorted(found.outcomes, key=lambda one: -one.open_nodes)[:_MOST_PAIRS]
+        for order, (name, words) in enumerate(_OUTCOMES.items())
+    ]
+    hints = charts.tooltip({"layers": "layers", "outcome": "outcome", "nodes": "nodes"}, nodes=",")
+    spec = charts.stacked(
+        charts.number("nodes", "nodes without a known counterpart"),
+        charts.category("layers", None),
+        charts.colour("outcome"),
+        hints,
+    )
+    some = f" The {_MOST_PAIRS} pairs of layers with most of them." if len(found.outcomes) > _MOST_PAIRS else ""
+    caption = (
+        "Nodes of both layers without a known counterpart in the other. Below threshold: no candidate is probable "
+        f"enough; outdone: the candidate goes to another node.{some}"
+    )
+    return Figure("match-outcomes", "Matched, and why not", caption, rows, spec)

@@ -1,0 +1,94 @@
+"""The page: whole, offline, and nothing in it can be taken for HTML."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from mpxgat.errors import SettingError
+from mpxgat.report.fragment import Fragment
+from mpxgat.report.page import json_in_page, page
+from mpxgat.report.table import Table
+from tests.report.networks import HOSTILE
+
+
+class Reader(HTMLParser):
+    """Elements with their attributes, texts of cells, and the content of data elements, as a browser sees them."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.data, self.cells, self._inside = [], {}, [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.elements.append((tag, found))
+        self._inside = found.get("id") if found.get("type") == "application/json" else tag
+        if tag == "td":
+            self.cells.append("")
+
+    def handle_endtag(self, tag):
+        self._inside = None
+
+    def handle_data(self, text):
+        if self._inside == "td":
+            self.cells[-1] += text
+        elif self._inside is not None and self._inside.endswith("-data"):
+            self.data[self._inside] = self.data.get(self._inside, "") + text
+
+
+def made(**more):
+    return page("A <title> & more", [Fragment("one", "The <first>", "<p>text</p>", **more)])
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "]]>", "\u2028\u2029", "\\u003c", "half \ud83d of one"])
+def test_data_come_back_and_stay_text(text):
+    read = Reader(made(data={text: [text]}))
+    assert json.loads(read.data["one-data"]) == {text: [text]}
+    assert [tag for tag, _ in read.elements].count("script") == 2  # the data and the page's own
+    assert not {"img", "svg"} & {tag for tag, _ in read.elements}
+    assert json_in_page(text).encode()  # can be written as UTF-8
+
+
+def test_titles_are_escaped():
+    read = made()
+    assert "A &lt;title&gt; &amp; more" in read
+    assert "<first>" not in read
+
+
+@pytest.mark.parametrize("text", [text for text in HOSTILE if "\r" not in text])
+def test_cells_of_a_table_are_text(text):
+    table = Table("matches", text, [{"node": text, "probability": 0.5, "right": True, "none": None}]).html()
+    read = Reader(table)
+    assert read.cells == [text, "0.500", "yes", "–"]
+    assert {tag for tag, _ in read.elements} == {"div", "table", "caption", "thead", "tbody", "tr", "th", "td"}
+
+
+def test_nothing_is_fetched():
+    text = made(script="pageData('one');", style=".x { color: red }", data={"a": 1})
+    loads = [value for _, found in Reader(text).elements for name, value in found.items() if name in ("src", "href")]
+    assert all(value.startswith(("#", "data:")) for value in loads)
+    assert not re.search(r"url\(|@import|https?://|fetch\(|XMLHttpRequest", text)
+    assert "default-src 'none'" in text
+    assert "connect-src" not in text
+
+
+def test_styles_and_scripts_are_there_once_and_the_same_bytes_come_out():
+    pieces = [Fragment(name, name, "", style=".once {}", script="once();") for name in ("one", "two")]
+    text = page("t", pieces)
+    assert text.count(".once {}") == text.count("once();") == 1
+    assert text == page("t", pieces)
+    assert 'href="#two"' in text
+    assert '<section id="two"' in text
+
+
+@pytest.mark.parametrize("anchors", [("A",), ("a b",), ("",), ("a", "a"), ("1",)])
+def test_anchors_are_checked(anchors):
+    with pytest.raises(SettingError, match="anchor"):
+        page("t", [Fragment(anchor, "t", "") for anchor in anchors])
+
+
+def test_a_script_cannot_end_its_element():
+    with pytest.raises(SettingError, match="end of its element"):
+        made(script="const x = '</SCRIPT>';")

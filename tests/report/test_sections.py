@@ -1,0 +1,179 @@
+"""What the figures are made of, against slow definitions."""
+
+import json
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import mpxgat as mx
+from mpxgat.errors import SettingError
+from mpxgat.evaluation import evaluate
+from mpxgat.links import pair_keys
+from mpxgat.report.attention import attention_section, attention_spreads
+from mpxgat.report.calibration import calibration_section, reliability_rows
+from mpxgat.report.curves import curves_section
+from mpxgat.report.embedding import embedding_section, principal_components
+from mpxgat.report.figure import Figure
+from mpxgat.report.held_out import HeldOut
+from mpxgat.report.matches import matches_section
+from mpxgat.report.network import network_section
+from mpxgat.report.run_report import run_stages
+from mpxgat.report.told_apart import judge
+from mpxgat.report.training import training_section
+from mpxgat.report.vega import to_png, to_svg
+from mpxgat.splits import marked_nodes
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def rows_of(section, name):
+    return section.records()[name]
+
+
+def test_the_network_in_numbers(society):
+    section = network_section(society)
+    units = [set(np.flatnonzero(society.unit == unit).tolist()) for unit in range(society.n_units)]
+    patterns = Counter(" + ".join(society.layers[society.node_layer[node]] for node in sorted(unit)) for unit in units)
+    assert {row["layers"]: row["units"] for row in rows_of(section, "presence")} == dict(patterns)
+    members = [set(society.unit[society.layer_nodes(layer)].tolist()) for layer in range(society.n_layers)]
+    for row in rows_of(section, "overlap"):
+        a, b = (society.layers.index(row[name]) for name in ("layer", "other layer"))
+        assert row["share"] == pytest.approx(len(members[a] & members[b]) / len(members[a]))
+    for row in rows_of(section, "degrees"):
+        degree = society.degree[society.layer_nodes(society.layers.index(row["layer"]))]
+        assert row["share"] == pytest.approx((degree >= row["degree"]).mean())
+
+
+def test_a_network_of_one_layer_has_no_overlap(society):
+    assert {figure.name for figure in network_section(society.layer("work")).figures} == {"layer-sizes", "degrees"}
+
+
+def test_training_curves_are_the_history(small_mpxgat):
+    section = training_section(small_mpxgat)
+    assert {figure.name for figure in section.figures} == {"loss", "validation", "beta"}
+    for part, points in small_mpxgat.history.items():
+        found = [row["loss"] for row in rows_of(section, "loss") if row["part"] == part]
+        assert found == [point["loss"] for point in points]
+    last = small_mpxgat.history["between layers"][-1]
+    block_1 = [row["beta"] for row in rows_of(section, "beta") if row["part"] == "block 1"]
+    assert block_1[-1] == last["beta_1"]
+    assert training_section(mx.models.make_model("rules").fit(small_mpxgat.graph)) is None
+
+
+def test_a_second_fit_has_not_seen_what_it_is_judged_on(small_mpxgat, mpxgat_held_out):
+    graph, split = mpxgat_held_out.model.graph, mpxgat_held_out.split
+    for links, hidden in ((graph.intra, split.intra.positives), (graph.inter, split.inter.positives)):
+        assert len(hidden)
+        assert not np.isin(pair_keys(hidden, graph.n_nodes), pair_keys(links, graph.n_nodes)).any()
+    assert mpxgat_held_out.model.settings == small_mpxgat.settings
+    assert "second fit" in mpxgat_held_out.words
+
+
+def test_a_model_that_has_seen_the_links_is_refused(small_mpxgat):
+    split = marked_nodes(small_mpxgat.graph, 100)
+    with pytest.raises(SettingError, match=r"split\.train"):
+        HeldOut(small_mpxgat, split, small_mpxgat.graph, "")
+
+
+def test_judged_as_evaluate_does(mpxgat_held_out):
+    judged = judge(mpxgat_held_out)
+    expected = evaluate(mpxgat_held_out.model, mpxgat_held_out.split)
+    layers = mpxgat_held_out.whole.layers
+    for told, measures, by_layer in (
+        (judged.intra, expected.intra, expected.intra_by_layer),
+        (judged.inter, expected.inter, expected.inter_by_layer),
+    ):
+        assert told.together.auc() == pytest.approx(measures.values["auc"], abs=1e-9)
+        assert told.together.average_precision() == pytest.approx(measures.values["ap"], abs=1e-6)
+        for pair, curve in told.by_layers.items():
+            name = tuple(layers[x] for x in sorted({*pair}))
+            assert curve.auc() == pytest.approx(by_layer[name].values["auc"], abs=1e-9, nan_ok=True)
+    section = curves_section(judged)
+    assert {figure.name for figure in section.figures} >= {"roc", "precision-recall", "auc-by-layer-pair"}
+    assert len(rows_of(section, "roc")) <= 2 * 402
+    assert mpxgat_held_out.words in section.fragment.html
+
+
+def test_reliability_by_hand():
+    probability = np.array([0.05, 0.06, 0.55, 0.56, 0.57, 1.0])
+    true = np.array([False, True, True, False, True, True])
+    rows = reliability_rows(probability, true)
+    assert [row["candidates"] for row in rows] == [2, 3, 1]
+    assert [row["true"] for row in rows] == pytest.approx([0.5, 2 / 3, 1])
+    assert [row["probability"] for row in rows] == pytest.approx([0.055, 0.56, 1])
+
+
+def test_calibration_is_only_for_models_with_probabilities(evidence_held_out, mpxgat_held_out):
+    assert calibration_section(mpxgat_held_out) is None
+    section = calibration_section(evidence_held_out)
+    assert section is None or {figure.name for figure in section.figures} >= {"reliability"}
+
+
+def test_principal_components_show_most_of_the_variance():
+    rng = np.random.default_rng(0)
+    vectors = (rng.normal(size=(60, 5)) * [5, 3, 1, 0.5, 0.1]).astype(np.float32)
+    places = principal_components(vectors, 0)
+    _, sizes, _ = np.linalg.svd(vectors - vectors.mean(axis=0))
+    assert (places**2).sum(axis=0) == pytest.approx(sizes[:2] ** 2, rel=1e-4)
+    assert (principal_components(vectors[:, :1], 0)[:, 1] == 0).all()
+
+
+def test_maps_hold_every_node_once(small_mpxgat):
+    section = embedding_section(small_mpxgat)
+    assert len(section.figures) >= 4
+    rows = rows_of(section, "pca-vertical-by-layer")
+    assert [(row["node"], row["layer"]) for row in rows] == [tuple(node) for node in small_mpxgat.graph.nodes]
+    assert embedding_section(mx.models.make_model("rules").fit(small_mpxgat.graph)) is None
+
+
+def test_attention_against_the_model(small_mpxgat):
+    graph = small_mpxgat.graph
+    spread = next(iter(attention_spreads(small_mpxgat)))
+    evenness, own = [], []
+    for node in graph.layer_nodes(0).tolist():
+        heard = small_mpxgat.attention(node)["horizontal"]
+        if len(heard) < 2:
+            continue
+        weights = np.stack([w.ravel() for _, w in heard]).astype(float)  # (senders, blocks * heads)
+        evenness.append((-(weights * np.log(weights)).sum(axis=0) / math.log(len(heard))).mean())
+        own.append(next(w for sender, w in heard if sender == node).mean())
+    assert spread.evenness == pytest.approx(evenness, abs=1e-5)
+    assert spread.own == pytest.approx(own, abs=1e-6)
+    assert attention_section(mx.models.make_model("rules").fit(graph)) is None
+
+
+def test_matches_know_what_is_right(evidence_held_out):
+    section = matches_section(evidence_held_out.model, evidence_held_out.whole)
+    counts = {row["layers"]: 0 for row in rows_of(section, "match-outcomes")}
+    for row in rows_of(section, "match-outcomes"):
+        counts[row["layers"]] += row["nodes"]
+    found = evidence_held_out.model.match_all()
+    assert sorted(counts.values()) == sorted(one.open_nodes for one in found.outcomes)
+    assert len(rows_of(section, "top-matches")) == min(40, len(found)) if len(found) else not section.tables
+
+
+def test_every_figure_of_a_run_can_be_drawn(small_mpxgat, mpxgat_held_out):
+    sections = [part for stage in run_stages(small_mpxgat, "aucs", mpxgat_held_out) for part in stage.make()]
+    figures = [figure for section in sections for figure in section.figures]
+    assert len(figures) >= 12
+    assert len({figure.name for figure in figures}) == len(figures)
+    for figure in figures:
+        json.dumps(figure.in_page(), allow_nan=False)
+        drawn = to_svg(figure.on_paper())
+        assert drawn.count(b"<path") > 3, figure.name
+    assert to_png(figures[0].on_paper()).startswith(b"\x89PNG")
+
+
+def test_nothing_is_judged_without_a_second_fit(small_mpxgat):
+    sections = [part for stage in run_stages(small_mpxgat, "aucs", None) for part in stage.make()]
+    names = {name for section in sections for name in section.records()}
+    assert not names & {"roc", "precision-recall", "auc-by-layer", "reliability"}
+    assert any("Not judged" in section.fragment.html for section in sections)
+
+
+def test_a_height_for_each_row_is_taken_times_the_rows():
+    spec = {"height": {"step": 10}, "encoding": {"y": {"field": "a"}}, "mark": "bar"}
+    figure = Figure("f", "t", "c", [{"a": "x"}, {"a": "y"}, {"a": "x"}], spec)
+    assert figure.on_paper()["height"] == 20
