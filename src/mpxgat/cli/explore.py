@@ -33,7 +33,8 @@ def explore(
         folder = RunFolder(run)
         model, data = folder.model(), folder.config().data
     with progress("looking for candidates and reasons"):
-        text = page(f"{printable(data)}: who is connected, who is who", [explorer_fragment(model)])
+        title = f"{Path(data).name}: who is connected, who is who"
+        text = page(title, [explorer_fragment(model)])
         write_files({output: text.encode()})
     print_note(f"wrote {printable(output, 300)}")
     if not no_open and not webbrowser.open(output.resolve().as_uri()):

@@ -57,8 +57,9 @@ def report(
             config, model = folder.config(), folder.model()
         held_out = None if no_refit else _fit_again(model)
         stages = run_stages(model, config.data, held_out)
-        title = f"{model.name} on {config.data}"
-        words = f"The model {model.name!r} (seed {model.seed}), trained on {config.data}: {model.description}."
+        data = Path(config.data).name  # where the file lay is nobody's business
+        title = f"{model.name} on {data}"
+        words = f"The model {model.name!r} (seed {model.seed}), trained on {data}: {model.description}."
         write(output, title, lead(words, sizes(model.graph)), make_sections(stages), figures)
     else:
         records = read_results(_results_files(sources))
