@@ -5,10 +5,10 @@ from selenium.webdriver.common.keys import Keys
 
 import mpxgat as mx
 from mpxgat.report.files import write_report
-from mpxgat.report.held_out import fit_again, split_for_report
+from mpxgat.report.held_out import fit_again
 from mpxgat.report.lead import lead, sizes
 from mpxgat.report.run_report import run_stages
-from mpxgat.splits import held_out_units
+from mpxgat.splits import held_out_units, validation_split
 from tests.report.networks import HOSTILE, HOSTILE_LAYERS, hostile_society
 
 NAME = "<img src=x onerror=alert(5)> & data"
@@ -20,7 +20,7 @@ def report(tmp_path_factory, window):
     """The page of a quick judge; only made where there is a browser."""
     graph = held_out_units(hostile_society(people=200, seed=100), seed=100).train
     model = mx.Evidence(seed=100, splits=2, trees=20, embeddings="none").fit(graph)
-    held_out = fit_again(model, split_for_report(graph, 100))
+    held_out = fit_again(model, validation_split(graph, "marked", 100))
     sections = [made for stage in run_stages(model, NAME, held_out) for made in stage.make()]
     path = tmp_path_factory.mktemp("report") / "report.html"
     return write_report(path, NAME, lead(NAME, sizes(graph)), sections)

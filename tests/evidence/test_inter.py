@@ -7,6 +7,7 @@ from mpxgat.evidence.inter import InterEvidence, layer_prior
 from mpxgat.evidence.pairs import PairGrid, PairList
 from mpxgat.evidence.profiles import walk_profiles
 from mpxgat.matching.matches import layer_pairs
+from tests.evidence.checks import check_grid, check_numbers, check_symmetry
 from tests.evidence.graphs import GRAPHS, copies_of, layers_of, named, neighbours_of
 from tests.examples import graph_of
 from tests.matching.doubles import is_open
@@ -34,32 +35,19 @@ def cosine(rows, i, j):
 
 @every_graph
 def test_no_number_depends_on_which_node_comes_first(graph):
-    evidence, pairs = evidence_of(graph), inter_pairs(graph)
-    one, other = (evidence.columns(PairList(ends)) for ends in (pairs, pairs[:, ::-1]))
-    assert list(one) == list(other)
-    for column, values in one.items():
-        assert values == pytest.approx(other[column], abs=1e-12), column.name
+    check_symmetry(evidence_of(graph), inter_pairs(graph))
 
 
 @every_graph
 def test_a_grid_has_the_numbers_of_the_list(graph):
     evidence = evidence_of(graph)
     for a, b in layer_pairs(graph):
-        grid = PairGrid(graph.layer_nodes(a), graph.layer_nodes(b))
-        listed = PairList(np.stack([grid.first, grid.second], axis=1))
-        by_grid, by_list = evidence.columns(grid), evidence.columns(listed)
-        assert list(by_grid) == list(by_list)
-        for column, values in by_grid.items():
-            assert values == pytest.approx(by_list[column], abs=1e-12), column.name
+        check_grid(evidence, PairGrid(graph.layer_nodes(a), graph.layer_nodes(b)))
 
 
 @every_graph
 def test_every_number_is_finite_and_one_for_each_pair(graph):
-    columns = evidence_of(graph).columns(PairList(inter_pairs(graph)))
-    assert len({column.name for column in columns}) == len(columns)
-    for column, values in columns.items():
-        assert values.shape == (len(inter_pairs(graph)),), column.name
-        assert np.isfinite(values).all(), column.name
+    check_numbers(evidence_of(graph), inter_pairs(graph))
 
 
 @every_graph

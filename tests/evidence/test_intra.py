@@ -6,6 +6,7 @@ import pytest
 from mpxgat.evidence.intra import IntraEvidence
 from mpxgat.evidence.pairs import PairGrid, PairList
 from mpxgat.evidence.profiles import walk_profiles
+from tests.evidence.checks import check_grid, check_numbers, check_symmetry
 from tests.evidence.graphs import GRAPHS, copies_of, layers_of, named, neighbours_of
 from tests.examples import graph_of
 
@@ -36,11 +37,7 @@ def union_of(graph):
 
 @every_graph
 def test_no_number_depends_on_which_node_comes_first(graph):
-    evidence, pairs = evidence_of(graph), intra_pairs(graph)
-    one, other = (evidence.columns(PairList(ends)) for ends in (pairs, pairs[:, ::-1]))
-    assert list(one) == list(other)
-    for column, values in one.items():
-        assert values == pytest.approx(other[column], abs=1e-12), column.name
+    check_symmetry(evidence_of(graph), intra_pairs(graph))
 
 
 @every_graph
@@ -48,21 +45,12 @@ def test_a_grid_has_the_numbers_of_the_list(graph):
     evidence = evidence_of(graph)
     for layer in range(graph.n_layers):
         nodes = graph.layer_nodes(layer)
-        grid = PairGrid(nodes[::2], nodes)
-        listed = PairList(np.stack([grid.first, grid.second], axis=1))
-        by_grid, by_list = evidence.columns(grid), evidence.columns(listed)
-        assert list(by_grid) == list(by_list)
-        for column, values in by_grid.items():
-            assert values == pytest.approx(by_list[column], abs=1e-12), column.name
+        check_grid(evidence, PairGrid(nodes[::2], nodes))
 
 
 @every_graph
 def test_every_number_is_finite_and_one_for_each_pair(graph):
-    columns = evidence_of(graph).columns(PairList(intra_pairs(graph)))
-    assert len({column.name for column in columns}) == len(columns)
-    for column, values in columns.items():
-        assert values.shape == (len(intra_pairs(graph)),), column.name
-        assert np.isfinite(values).all(), column.name
+    check_numbers(evidence_of(graph), intra_pairs(graph))
 
 
 def check_neighbours(found, where, near, ends):

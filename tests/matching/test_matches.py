@@ -183,6 +183,13 @@ def test_reasons_are_asked_for_once_and_only_where_they_are_written():
     assert asked == [(0, 2), (3, 4)]
 
 
+def test_the_most_probable_rows_come_first_and_what_became_of_the_nodes_stays():
+    matches = match_all(matcher_of(GRAPH, xa_ya=0.93, yb_za=0.97))
+    best = matches.most_probable(2)
+    assert best.probability.tolist() == sorted(matches.probability.tolist(), reverse=True)[:2]
+    assert best.outcomes == matches.outcomes
+
+
 def test_why_nodes_are_left_unmatched():
     graph = graph_of("x.a x.b", "x.c x.d", "y.a y.b", "y.c y.d", "x.d y.d", "z.a z.b", layers="xyz")
     matches = match_all(matcher_of(graph, xa_ya=0.95, xb_ya=0.92, xc_yb=0.4), threshold=0.9)

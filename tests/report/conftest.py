@@ -3,7 +3,8 @@
 import pytest
 
 import mpxgat as mx
-from mpxgat.report.held_out import fit_again, split_for_report
+from mpxgat.report.held_out import fit_again
+from mpxgat.splits import validation_split
 
 
 @pytest.fixture(scope="session")
@@ -24,9 +25,9 @@ def judge_of_pairs(society):
 
 @pytest.fixture(scope="session")
 def mpxgat_held_out(small_mpxgat):
-    return fit_again(small_mpxgat, split_for_report(small_mpxgat.graph, 100))
+    return fit_again(small_mpxgat, validation_split(small_mpxgat.graph, "marked", 100))
 
 
 @pytest.fixture(scope="session")
 def evidence_held_out(judge_of_pairs):
-    return fit_again(judge_of_pairs, split_for_report(judge_of_pairs.graph, 100))
+    return fit_again(judge_of_pairs, validation_split(judge_of_pairs.graph, "marked", 100))

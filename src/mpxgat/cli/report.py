@@ -99,10 +99,11 @@ def write(output: Path, title: str, lead: str, sections: Sequence[Section], figu
 
 
 def _fit_again(model: Model) -> HeldOut:
-    from mpxgat.report.held_out import fit_again, split_for_report
+    from mpxgat.report.held_out import fit_again
+    from mpxgat.splits import validation_split
     from mpxgat.training.session import Session
 
-    split = split_for_report(model.graph, model.seed)
+    split = validation_split(model.graph, "marked", model.seed)
     with training_progress() as shown, progress("fitting a second time, some links hidden"):
         return fit_again(model, split, Session(report=shown))
 

@@ -65,7 +65,14 @@ class Matches:
 
     def head(self, rows: int) -> Matches:
         """The first rows; outcomes and notes stay those of all."""
-        return replace(self, **{name: getattr(self, name)[:rows] for name in _ARRAYS})
+        return self._rows(np.arange(min(rows, len(self))))
+
+    def most_probable(self, rows: int) -> Matches:
+        """The rows with the highest probabilities, highest first; outcomes and notes stay those of all."""
+        return self._rows(np.argsort(-self.probability, kind="stable")[:rows])
+
+    def _rows(self, places: NDArray[np.int64]) -> Matches:
+        return replace(self, **{name: getattr(self, name)[places] for name in _ARRAYS})
 
     def to_table(self) -> pa.Table:
         """Columns node, node_layer, candidate, candidate_layer, probability, rank, runner_up, chosen."""

@@ -7,7 +7,7 @@ ones inter links.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -101,6 +101,14 @@ class MPXGAT(EmbeddingModel):
             "horizontal": [(start + sender, weights) for sender, weights in within],
             "vertical": self._heard_by(len(self._parts) - 1, node),
         }
+
+    def attention_by_part(self) -> Iterator[tuple[str, Neighbourhood, tuple[Tensor, ...]]]:
+        """For each trained network, the one between layers last: its label, who hears whom, and the weights of every
+        block, (E, heads) each, without dropout.
+        """
+        for part, trained in zip(self._parts, self._trained, strict=True):
+            around = part.neighbourhood()
+            yield part.label, around, part.attention(trained.parameters, around)
 
     def vertical_network(self) -> tuple[Part, Net]:
         """The trained vertical network and the part (links, inputs) it was trained as; for looking inside."""

@@ -66,14 +66,11 @@ def attention_section(model: Model) -> Section | None:
     return section("attention", "Attention", lead, figures)
 
 
-@torch.no_grad()
 def attention_spreads(model: MPXGAT) -> Iterator[Spread]:
     """One for each layer, then one for the links between layers."""
-    for part, trained in zip(model._parts, model._trained, strict=True):
-        around = part.neighbourhood()
-        blocks = part.attention(trained.parameters, around)  # (E, heads) each
+    for label, around, blocks in model.attention_by_part():
         weights = torch.cat(list(blocks), dim=1).numpy().astype(np.float64)
-        yield _spread(part.label, weights, around)
+        yield _spread(label, weights, around)
 
 
 def _spread(label: str, weights: NDArray[np.float64], around: Neighbourhood) -> Spread:

@@ -10,11 +10,8 @@ from mpxgat.errors import SettingError
 from mpxgat.graph import MultiplexGraph
 from mpxgat.models.base import Model
 from mpxgat.models.registry import make_model
-from mpxgat.splits import Split, marked_nodes
-from mpxgat.splits.split import MAX_SEED
+from mpxgat.splits import Split
 from mpxgat.training.session import Session
-
-_REPORT = 2  # what random numbers are for; a model's own validation takes others
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +34,6 @@ class HeldOut:
             raise SettingError(
                 "the model was fitted on other links than those left by the split; fit it on split.train"
             )
-
-
-def split_for_report(graph: MultiplexGraph, seed: int) -> Split:
-    """Links of a graph to hide for a report; their chance is that of no split which a user or a model makes by it."""
-    return marked_nodes(graph, int(np.random.default_rng([seed, _REPORT]).integers(MAX_SEED)))
 
 
 def fit_again(model: Model, split: Split, session: Session | None = None) -> HeldOut:

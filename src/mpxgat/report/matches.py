@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
-
 from mpxgat.graph import MultiplexGraph
 from mpxgat.matching.matcher import Matcher
 from mpxgat.matching.matches import DEFAULT_THRESHOLD, Matches, match_all
@@ -20,7 +16,6 @@ from mpxgat.units import unit_sizes
 
 _MOST_ROWS = 40
 _MOST_PAIRS = 30
-_LISTED = ("pairs", "probability", "rank", "runner_up", "chosen", "joined_by")
 _OUTCOMES = {
     "matched": "matched",
     "below_threshold": "below threshold",
@@ -58,11 +53,10 @@ def _pairs_of_one_unit(graph: MultiplexGraph) -> int:
 
 
 def _table(matcher: Matcher, found: Matches, truth: MultiplexGraph | None) -> Table:
-    best = np.argsort(-found.probability, kind="stable")[:_MOST_ROWS]
-    listed = replace(found, **{name: getattr(found, name)[best] for name in _LISTED})
+    listed = found.most_probable(_MOST_ROWS)
     shown = with_reasons(matcher, listed).to_pylist()
     rows = []
-    for row, (a, b) in zip(shown, found.pairs[best].tolist(), strict=True):
+    for row, (a, b) in zip(shown, listed.pairs.tolist(), strict=True):
         values: dict[str, Value] = {
             "node": row["node"],
             "in layer": row["node_layer"],

@@ -55,9 +55,7 @@ def trials_figure(model: Auto) -> Figure:
     hints = charts.tooltip({"model": "model", "validation AUC": "AUC", "chosen": "chosen"}, **{"validation AUC": ".4f"})
     value = charts.number("validation AUC", "mean of intra and inter AUC", scale={"domain": [0, 1]})
     spec = charts.bars(value, charts.category("model", None), hints, ".3f")
-    caption = (
-        f"Each was fitted without some of the training links and judged on those; {model.chosen.name!r} was taken."
-    )
+    caption = f"Judged on links hidden again from the training links; {model.chosen.name!r} was taken."
     return Figure("trials", "What was tried", caption, rows, spec)
 
 
