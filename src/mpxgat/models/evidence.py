@@ -7,7 +7,6 @@ neighbours, surroundings, rivals and degrees. Within a layer, evidence comes fro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,26 +14,13 @@ from numpy.typing import NDArray
 
 from mpxgat.arrays import Arrays
 from mpxgat.errors import SettingError, quoted
-from mpxgat.evidence.candidates import against_rivals
 from mpxgat.evidence.columns import matrix
-from mpxgat.evidence.inter import (
-    COPIES,
-    DEGREES,
-    EMBEDDINGS,
-    LAYERS,
-    NEIGHBOURS,
-    RIVALS,
-    SURROUNDINGS,
-    InterEvidence,
-    layer_prior,
-)
+from mpxgat.evidence.inter import InterEvidence, layer_prior
 from mpxgat.evidence.intra import IntraEvidence
 from mpxgat.evidence.judge import Judge
 from mpxgat.evidence.pairs import PairGrid, PairList, Pairs, row_parts
 from mpxgat.evidence.profiles import walk_profiles
-from mpxgat.evidence.rivals import KEPT
 from mpxgat.graph import MultiplexGraph
-from mpxgat.links import pair_keys
 from mpxgat.matching.calibration import Calibration, calibration_from_arrays
 from mpxgat.matching.matcher import Candidates, Explanation, Reason
 from mpxgat.matching.matches import Matches, match_all, match_layers
@@ -42,15 +28,14 @@ from mpxgat.models.anchored import Anchored
 from mpxgat.models.base import Model, Positions, Scores
 from mpxgat.models.embedding import Vectors
 from mpxgat.models.evidence_learning import learn_inter, learn_intra
+from mpxgat.models.evidence_matching import EvidenceMatching
 from mpxgat.models.evidence_settings import EvidenceSettings
 from mpxgat.models.signals import same_unit, unit_clash
 from mpxgat.models.structural import Rules
-from mpxgat.nodes import describe
 from mpxgat.training.session import Session
 
 DECIDED = 1000.0  # log-odds of what transitivity says, and minus that of what uniqueness forbids
 _CELLS = 1 << 17
-_NAMED = 5
 _UNKNOWN = 1e-6  # the probability of a pair about which nothing could be learned
 _UNKNOWN_ODDS = float(np.log(_UNKNOWN / (1 - _UNKNOWN)))
 _ANCHORED = "anchored."
@@ -79,6 +64,7 @@ class Evidence(Model):
         self._intra_judge: Judge | None = None
         self._calibration: Calibration | None = None
         self._validation: dict[str, dict[str, float]] = {}
+        self._matching: EvidenceMatching | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -149,7 +135,11 @@ class Evidence(Model):
         self._intra = IntraEvidence(graph, walks, horizontal)
         self._same, self._clash = same_unit(graph), unit_clash(graph)
         self._rules = Rules().fit(graph)
-        self._judged: dict[tuple[int, int], tuple[NDArray[np.int64], Scores, Scores]] = {}
+        self._matching = None
+        if self._inter_judge is not None and self._calibration is not None:
+            self._matching = EvidenceMatching(
+                graph, self._inter, self._inter_judge, self._calibration, self._score_inter, self._settings.candidates
+            )
 
     def _embed(self, graph: MultiplexGraph) -> tuple[Vectors | None, Vectors | None]:
         """Embeddings of a graph with more links hidden."""
@@ -202,15 +192,11 @@ class Evidence(Model):
 
     def candidates(self, layer_a: int, layer_b: int, k: int) -> Candidates:
         """The best k partners of every open node, from both sides, best first."""
-        if self._inter_judge is None:
+        if self._matching is None:
             known = f"{len(self.graph.inter)} links between layers are known"
             silence = f"{known}, too few to learn who is who: nothing is matched"
             return Candidates(np.empty((0, 2), dtype=np.int32), np.empty(0), silence)
-        pairs, relative, _ = self._judge_layers(layer_a, layer_b)
-        order = np.argsort(-relative, kind="stable")
-        pairs, relative = pairs[order], relative[order]
-        kept = _among_first(pairs[:, 0], k) | _among_first(pairs[:, 1], k)
-        return Candidates(pairs[kept].astype(np.int32), self._probability(relative[kept]))
+        return self._matching.candidates(layer_a, layer_b, k)
 
     def explain(self, first: int, second: int) -> Explanation:
         """Why the pair has its probability; reasons are sums over related pieces of evidence.
@@ -218,11 +204,7 @@ class Evidence(Model):
         SettingError if both nodes are in one layer.
         """
         (found,) = self.explain_many(np.array([[first, second]], dtype=np.int64))
-        reasons = (
-            replace(reason, finding=self._shared_neighbours(first, second)) if reason.label == NEIGHBOURS else reason
-            for reason in found.reasons
-        )
-        return replace(found, reasons=tuple(reasons))
+        return found if self._matching is None else self._matching.with_names(found)
 
     def explain_many(self, pairs: NDArray[np.integer[Any]]) -> list[Explanation]:
         """As `explain`, for (k, 2) pairs at once, which is far quicker; shared neighbours are counted, not named.
@@ -232,94 +214,10 @@ class Evidence(Model):
         layers = self.graph.node_layer[pairs]
         for first, second in pairs[layers[:, 0] == layers[:, 1]].tolist():
             raise SettingError(f"the nodes {first} and {second} are in one layer, expected nodes of two layers")
-        if self._inter_judge is None:
+        if self._matching is None:
             nothing = (Reason("too few known links", "nothing could be learned", 0.0),)
             return [Explanation(u, v, _UNKNOWN, _UNKNOWN_ODDS, nothing, _UNKNOWN_ODDS) for u, v in pairs.tolist()]
-        if not len(pairs):
-            return []
-        ordered = np.sort(pairs.astype(np.int64), axis=1)  # the lower layer first
-        columns = self._inter.columns(PairList(ordered))
-        parts = self._inter_judge.contributions(matrix(columns))
-        by_reason: dict[str, NDArray[np.float64]] = {}
-        for column, part in zip(columns, parts[:, :-1].T, strict=True):
-            by_reason[column.reason] = by_reason.get(column.reason, 0.0) + part
-        probability = self._probability(self._relative(ordered))
-        score = np.log(probability / (1 - probability))
-        rest = score - parts.sum(axis=1)
-        found = []
-        for row, (first, second) in enumerate(pairs.tolist()):
-            numbers = {column.name: float(value[row]) for column, value in columns.items()}
-            reasons = [
-                Reason(label, self._finding(label, numbers, first, second), float(value[row]))
-                for label, value in by_reason.items()
-            ]
-            reasons.sort(key=lambda reason: -abs(reason.contribution))
-            reasons.append(Reason("all pairs weighed together", "one partner at most; calibrated", float(rest[row])))
-            base, odds = float(parts[row, -1]), float(score[row])
-            found.append(Explanation(first, second, float(probability[row]), base, tuple(reasons), odds))
-        return found
-
-    def _finding(self, label: str, numbers: Mapping[str, float], first: int, second: int) -> str:
-        """What was found, in words; ``numbers`` by the names of their columns."""
-        words = {
-            NEIGHBOURS: "{matched neighbours:.0f} known to be shared",
-            SURROUNDINGS: "similarity {joint_far, cosine:.2f} of 1",
-            RIVALS: f"{_ranked(numbers['joint_far, rank low'])} and {_ranked(numbers['joint_far, rank high'])} "
-            "others are more similar",
-            DEGREES: f"{self.graph.degree[first]} and {self.graph.degree[second]} links",
-            EMBEDDINGS: "score {anchored:.2f}",
-            COPIES: "{copies, low:.0f} and {copies, high:.0f} nodes",
-            LAYERS: "log of the share of pairs {prior:.1f}",
-        }
-        return words[label].format_map(numbers)
-
-    def _shared_neighbours(self, first: int, second: int) -> str:
-        """How many, and who: the first few by name."""
-        known = self._inter.neighbour_units
-        units = np.intersect1d(known[[first]].indices, known[[second]].indices)
-        names = [describe(self.graph.nodes[int(node)]) for node in self._inter.node_of_unit[units[:_NAMED]]]
-        more = f" and {len(units) - _NAMED} more" if len(units) > _NAMED else ""
-        return f"{len(units)} known to be shared" + (f": {', '.join(names)}{more}" if names else "")
-
-    def _judge_layers(self, layer_a: int, layer_b: int) -> tuple[NDArray[np.int64], Scores, Scores]:
-        """Candidates of two layers, their scores against rivals, and their own scores; kept for the next question."""
-        if (layer_a, layer_b) not in self._judged:
-            pairs = np.empty((0, 2), dtype=np.int64)
-            if self._inter_judge is not None:
-                pairs = self._inter.candidates_between(layer_a, layer_b, self._settings.candidates)
-            score = self._in_parts(self._inter_scores, pairs)
-            self._judged[layer_a, layer_b] = pairs, against_rivals(pairs, score), score
-        return self._judged[layer_a, layer_b]
-
-    def _relative(self, pairs: NDArray[np.int64]) -> Scores:
-        """(k,) the scores of pairs, the lower layer first, against their rivals."""
-        found = np.empty(len(pairs))
-        layers = self.graph.node_layer[pairs]
-        for layer_a, layer_b in np.unique(layers, axis=0).tolist():
-            here = np.flatnonzero((layers == (layer_a, layer_b)).all(axis=1))
-            found[here] = self._relative_between(layer_a, layer_b, pairs[here])
-        return found
-
-    def _relative_between(self, layer_a: int, layer_b: int, wanted: NDArray[np.int64]) -> Scores:
-        """(k,) as `_relative`, for pairs of two layers; one that is no candidate joins the candidates on its own."""
-        pairs, relative, score = self._judge_layers(layer_a, layer_b)
-        known, keys = pair_keys(pairs, self.graph.n_nodes), pair_keys(wanted, self.graph.n_nodes)
-        rows = np.flatnonzero(np.isin(known, keys))
-        row_of = dict(zip(known[rows].tolist(), rows.tolist(), strict=True))
-        found = np.empty(len(wanted))
-        for place, key in enumerate(keys.tolist()):
-            if key in row_of:
-                found[place] = relative[row_of[key]]
-            else:
-                pair = wanted[place : place + 1]
-                joined, scores = np.concatenate([pairs, pair]), [score, self._inter_scores(PairList(pair))]
-                found[place] = against_rivals(joined, np.concatenate(scores))[-1]
-        return found
-
-    def _probability(self, relative: Scores) -> Scores:
-        if self._calibration is None:
-            return np.zeros(len(relative))
-        return self._calibration.apply(relative)
+        return self._matching.explain(pairs)
 
     # ---- saving ----------------------------------------------------------------------------------------
 
@@ -362,21 +260,8 @@ class Evidence(Model):
                 raise ValueError(f"a judge of {judge.n_columns} columns, made by another version")
 
 
-def _ranked(rank: float) -> str:
-    return f"{rank:.0f}" + (" or more" if rank >= KEPT else "")
-
-
 def _part(state: Arrays, prefix: str) -> Arrays:
     return {name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)}
-
-
-def _among_first(node: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
-    """(m,) whether a row is among the first k rows of its node."""
-    order = np.argsort(node, kind="stable")
-    starts = np.flatnonzero(np.diff(node[order], prepend=-1))
-    place = np.empty(len(node), dtype=np.int64)
-    place[order] = np.arange(len(node)) - np.repeat(starts, np.diff(starts, append=len(node)))
-    return place < k
 
 
 def _check_same_layers(known: MultiplexGraph, graph: MultiplexGraph) -> None:
