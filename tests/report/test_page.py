@@ -18,7 +18,7 @@ class Reader(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.elements, self.data, self.cells, self._inside = [], {}, [], None
+        self.elements, self.data, self.cells, self._inside, self._in_cell = [], {}, [], None, False
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
@@ -27,12 +27,14 @@ class Reader(HTMLParser):
         self._inside = found.get("id") if found.get("type") == "application/json" else tag
         if tag == "td":
             self.cells.append("")
+            self._in_cell = True
 
     def handle_endtag(self, tag):
         self._inside = None
+        self._in_cell = self._in_cell and tag != "td"
 
     def handle_data(self, text):
-        if self._inside == "td":
+        if self._in_cell:
             self.cells[-1] += text
         elif self._inside is not None and self._inside.endswith("-data"):
             self.data[self._inside] = self.data.get(self._inside, "") + text
@@ -62,7 +64,7 @@ def test_cells_of_a_table_are_text(text):
     table = Table("matches", text, [{"node": text, "probability": 0.5, "right": True, "none": None}]).html()
     read = Reader(table)
     assert read.cells == [text, "0.500", "yes", "–"]
-    assert {tag for tag, _ in read.elements} == {"div", "table", "caption", "thead", "tbody", "tr", "th", "td"}
+    assert {tag for tag, _ in read.elements} == {"bdi", "div", "table", "caption", "thead", "tbody", "tr", "th", "td"}
 
 
 def test_nothing_is_fetched():

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from mpxgat.cli.data import DataArgument, load_data
 from mpxgat.cli.output import print_note
 from mpxgat.cli.settings import ConfigOption, EpochsOption, PublishedOption, SetOption, parse_settings
-
-if TYPE_CHECKING:
-    from mpxgat.experiments.records import CellKey
-    from mpxgat.training.session import Session
 
 
 def record(
@@ -34,31 +28,20 @@ def record(
     """Evaluate a model on several seeds and add each result to a file; killed and started again, it goes on."""
     from mpxgat.experiments.cells import cell_key, run_cell
     from mpxgat.experiments.records import ResultsFile
+    from mpxgat.experiments.results_folder import ResultsFolder
 
     settings = parse_settings(set or [], config, published, epochs)
-    file = ResultsFile(results)
+    folder = ResultsFolder(results.parent, added_to=results.name)
     keys = [cell_key(data, protocol, model, settings, seed) for seed in range(first_seed, first_seed + seeds)]
-    done = {known.key.text() for known in file.read()}
+    done = {known.key.text() for known in ResultsFile(results).read()}
     missing = [key for key in keys if key.text() not in done]
     print_note(f"{len(keys) - len(missing)} of {len(keys)} results are on record already")
     graph = load_data(data)[0] if missing else None
     for key in missing:
         assert graph is not None
-        session, folder = _session(key, results, jobs)
-        cell = run_cell(key, graph, session)
-        file.append(cell)
-        shutil.rmtree(folder, ignore_errors=True)
+        cell = run_cell(key, graph, folder.session(key, jobs))
+        folder.add(cell)
         print_note(f"{data}, {model}, seed {key.seed}: {_shown(cell.measures)}")
-
-
-def _session(key: CellKey, results: Path, jobs: int) -> tuple[Session, Path]:
-    """Checkpoints in a folder of the cell's own beside the results."""
-    from mpxgat.training.session import Session
-
-    name = hashlib.sha256(key.text().encode()).hexdigest()[:16]
-    folder = results.parent / ".checkpoints" / name
-    folder.mkdir(parents=True, exist_ok=True)
-    return Session(checkpoints=folder, identity={"cell": key.text()}, jobs=jobs), folder
 
 
 def _shown(measures: Any) -> str:

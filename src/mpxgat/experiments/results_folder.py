@@ -39,11 +39,11 @@ class ResultsFolder:
         ResultsFile(self.path / self.added_to).append(record)
         shutil.rmtree(self._checkpoints(record.key), ignore_errors=True)
 
-    def session(self, key: CellKey) -> Session:
-        """A session whose checkpoints are in a folder of the cell's own, as `mpxgat record` keeps them."""
+    def session(self, key: CellKey, jobs: int = 1) -> Session:
+        """A session whose checkpoints are in a folder of the cell's own."""
         folder = self._checkpoints(key)
         folder.mkdir(parents=True, exist_ok=True)
-        return Session(checkpoints=folder, identity={"cell": key.text()})
+        return Session(checkpoints=folder, identity={"cell": key.text()}, jobs=jobs)
 
     @contextmanager
     def locked(self) -> Iterator[None]:

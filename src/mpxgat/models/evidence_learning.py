@@ -33,6 +33,7 @@ FEWEST_LINKS = 30  # hidden links, over all splits: with fewer there is nothing 
 # Splits are added until about so many links are hidden in all. Within layers the judge goes on getting better for long
 # (Drosophila, 800 in a split: +.003 of AUC from 4 to 8 splits, +.001 from 8 to 12).
 _WANTED_INTER, _WANTED_INTRA, _MOST_SPLITS = 100, 6000, 20
+_EXAMS = 2  # splits on which probabilities are calibrated
 _TOUCHED_SHARE = 2 / 3  # of the non-links are pairs of touched nodes, the others of any nodes
 
 Evidence = NDArray[np.float32]
@@ -107,16 +108,31 @@ def learn_inter(
         return None
     lessons, exams = [], []
     for number, (each, rng) in enumerate(zip(hidden, rngs, strict=True)):
-        vectors = embed(each.graph)[1]
-        evidence = InterEvidence(each.graph, walk_profiles(each.graph), prior, vectors)
-        pairs, label, offset = _inter_pairs(graph, each, settings, rng)
-        simpler = _simpler(each.graph, pairs, vectors)
-        lessons.append(Lesson(matrix(evidence.columns(PairList(pairs))), label, offset, simpler))
-        if number < 2:
-            exams.append(_exam(graph, each, evidence, settings.candidates))
+        lesson, exam = _inter_split(graph, each, prior, settings, rng, embed, examined=number < _EXAMS)
+        lessons.append(lesson)
+        exams += exam
     judge = _learn(lessons, seed, settings.inter_growth)
     without = [_learn_without(number, lessons, seed, settings.inter_growth) for number in range(len(exams))]
     return LearnedInter(judge, _calibrated(graph, exams, without), _validation(lessons, without))
+
+
+def _inter_split(
+    graph: MultiplexGraph,
+    hidden: HiddenInter,
+    prior: NDArray[np.float64],
+    settings: EvidenceSettings,
+    rng: np.random.Generator,
+    embed: Embedder,
+    *,
+    examined: bool,
+) -> tuple[Lesson, list[Exam]]:
+    """What a self-made split teaches, and its exam if it is to be one; its evidence, which is large, does not stay."""
+    vectors = embed(hidden.graph)[1]
+    evidence = InterEvidence(hidden.graph, walk_profiles(hidden.graph), prior, vectors)
+    pairs, label, offset = _inter_pairs(graph, hidden, settings, rng)
+    simpler = _simpler(hidden.graph, pairs, vectors)
+    lesson = Lesson(matrix(evidence.columns(PairList(pairs))), label, offset, simpler)
+    return lesson, [_exam(graph, hidden, evidence, settings.candidates)] if examined else []
 
 
 def _splits_needed(expected: float, wanted: int, least: int) -> int:

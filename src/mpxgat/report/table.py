@@ -45,7 +45,10 @@ def _kind(values: list[Value]) -> str:
 
 def _cell(element: str, value: Value, kind: str) -> str:
     scope = ' scope="col"' if element == "th" else ""
-    return f'<{element}{scope} class="{kind}">{escape(_text(value))}</{element}>'
+    # Set apart, so that an id written from right to left does not turn its neighbours around.
+    text = f"<bdi>{escape(_text(value))}</bdi>"
+    shown = f"<div>{text}</div>" if kind == "long" else text
+    return f'<{element}{scope} class="{kind}">{shown}</{element}>'
 
 
 def _text(value: Value) -> str:
