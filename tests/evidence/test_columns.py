@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mpxgat.evidence.columns import Column, matrix, sides
+from mpxgat.evidence import columns
+from mpxgat.evidence.columns import Column, matrix, matrix_of, sides
 
 
 def test_columns_stand_side_by_side_in_their_order():
@@ -16,3 +17,17 @@ def test_the_lower_of_both_sides_comes_first():
     assert [column.name for column in found] == ["degree, low", "degree, high"]
     assert {column.reason for column in found} == {"degrees"}
     assert [values.tolist() for values in found.values()] == [[1, 4], [2, 5]]
+
+
+def test_numbers_of_many_pairs_are_computed_some_at_a_time(monkeypatch):
+    asked = []
+
+    def both_ends(pairs):
+        asked.append(len(pairs.first))
+        return {Column("first", "why"): pairs.first * 1.0, Column("second", "why"): pairs.second * 1.0}
+
+    monkeypatch.setattr(columns, "_PAIRS_AT_ONCE", 3)
+    pairs = np.arange(14).reshape(7, 2)
+    assert matrix_of(both_ends, pairs).tolist() == pairs.tolist()
+    assert max(asked) == 3
+    assert matrix_of(both_ends, pairs[:0]).shape == (0, 2)

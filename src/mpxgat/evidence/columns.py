@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mpxgat.evidence.pairs import PairList, Pairs
+
+_PAIRS_AT_ONCE = 1 << 16
 Values = NDArray[np.float64]
 
 
@@ -23,6 +26,17 @@ class Column:
 def matrix(columns: Mapping[Column, Values]) -> NDArray[np.float32]:
     """(k, f) the numbers side by side."""
     return np.stack([value.astype(np.float32) for value in columns.values()], axis=1)
+
+
+def matrix_of(
+    columns: Callable[[Pairs], Mapping[Column, Values]], pairs: NDArray[np.integer[Any]]
+) -> NDArray[np.float32]:
+    """(k, f) the numbers of (k, 2) pairs side by side, computed for a bounded number of pairs at once."""
+    found = np.empty((len(pairs), len(columns(PairList(pairs[:0])))), dtype=np.float32)
+    for start in range(0, len(pairs), _PAIRS_AT_ONCE):
+        part = slice(start, start + _PAIRS_AT_ONCE)
+        found[part] = matrix(columns(PairList(pairs[part])))
+    return found
 
 
 def sides(name: str, reason: str, one: NDArray[Any], other: NDArray[Any]) -> dict[Column, Values]:

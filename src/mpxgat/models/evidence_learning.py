@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpxgat.evidence.candidates import against_rivals
-from mpxgat.evidence.columns import matrix
+from mpxgat.evidence.columns import matrix_of
 from mpxgat.evidence.hiding import HiddenInter, hide_inter, hide_intra
 from mpxgat.evidence.inter import InterEvidence
 from mpxgat.evidence.intra import IntraEvidence
@@ -131,7 +131,7 @@ def _inter_split(
     evidence = InterEvidence(hidden.graph, walk_profiles(hidden.graph), prior, vectors)
     pairs, label, offset = _inter_pairs(graph, hidden, settings, rng)
     simpler = _simpler(hidden.graph, pairs, vectors)
-    lesson = Lesson(matrix(evidence.columns(PairList(pairs))), label, offset, simpler)
+    lesson = Lesson(matrix_of(evidence.columns, pairs), label, offset, simpler)
     return lesson, [_exam(graph, hidden, evidence, settings.candidates)] if examined else []
 
 
@@ -178,7 +178,7 @@ def learn_intra(graph: MultiplexGraph, settings: EvidenceSettings, seed: int, em
         pairs = np.concatenate([each.positives, non_links])
         label = np.arange(len(pairs)) < len(each.positives)
         vectors = embed(each.graph)[0]
-        evidence = matrix(IntraEvidence(each.graph, walk_profiles(each.graph), vectors).columns(PairList(pairs)))
+        evidence = matrix_of(IntraEvidence(each.graph, walk_profiles(each.graph), vectors).columns, pairs)
         lessons.append(Lesson(evidence, label, 0.0, _simpler(each.graph, pairs, vectors)))
     growth = settings.intra_growth
     return LearnedIntra(_learn(lessons, seed, growth), _validation(lessons, [_learn_without(0, lessons, seed, growth)]))
@@ -213,7 +213,7 @@ def _exam(graph: MultiplexGraph, hidden: HiddenInter, evidence: InterEvidence, k
     known = np.zeros(graph.n_nodes, dtype=bool)
     known[hidden.touched] = size[hidden.touched] > 1
     truth = graph.unit[pairs[:, 0]] == graph.unit[pairs[:, 1]]
-    return Exam(pairs, matrix(evidence.columns(PairList(pairs))), truth, known[pairs].any(axis=1))
+    return Exam(pairs, matrix_of(evidence.columns, pairs), truth, known[pairs].any(axis=1))
 
 
 def _relative_scores(graph: MultiplexGraph, exam: Exam, judge: Judge) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from typing import Any
 Spec = dict[str, Any]
 Channel = dict[str, Any]
 
+_LABEL = 40  # pixels of a bar's number
 _ROW, _ROW_PADDING = 24, 0.28  # height of a category's row; the part of it between bars
 _LINE_HEIGHT, _SQUARE_HEIGHT = 240, 320
 _ANGLE = -40
@@ -48,6 +49,7 @@ def bars(value: Channel, by: Channel, hints: Sequence[Channel], labels: str) -> 
     """A bar for each category from left to right, with its number in the format ``labels``."""
     return {
         "height": {"step": _ROW},
+        "padding": {"left": 5, "right": _LABEL, "top": 5, "bottom": 5},  # the longest bar's number stands beyond it
         "encoding": {"y": {**by, "axis": _plain_axis(by["title"]), "scale": {"padding": _ROW_PADDING}}, "x": value},
         "layer": [
             {"mark": {"type": "bar", "color": ACCENT, "cornerRadiusEnd": 2}, "encoding": {"tooltip": list(hints)}},
