@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mpxgat.evaluation import Evaluation, Measures, Progress, evaluate
+from mpxgat.errors import TrainingError, printable
+from mpxgat.evaluation import Evaluation, Measures, Progress, evaluate, pairs_to_score
 from mpxgat.models.base import Model
 from mpxgat.splits import Split
+from mpxgat.training.engines import Engine
 
 
 @dataclass(frozen=True)
@@ -56,19 +59,53 @@ class Repetitions:
         }
 
 
+@dataclass(frozen=True)
+class _Repetition:
+    seed: int
+    evaluation: Evaluation
+    fit_seconds: float
+    score_seconds: float
+
+
 def repeat(splits: Iterable[Split], new_model: Callable[[int], Model], progress: Progress | None = None) -> Repetitions:
     """Fit a new model (made with the split's seed) on every split's training graph and evaluate it."""
-    seeds, evaluations = [], []
-    fit_seconds = score_seconds = 0.0
-    for split in splits:
-        start = time.perf_counter()
-        model = new_model(split.seed).fit(split.train)
-        fitted = time.perf_counter()
-        evaluations.append(evaluate(model, split, progress))
-        fit_seconds += fitted - start
-        score_seconds += time.perf_counter() - fitted
-        seeds.append(split.seed)
-    return Repetitions(tuple(seeds), tuple(evaluations), fit_seconds, score_seconds)
+    return _together([_once(split, new_model, progress) for split in splits])
+
+
+def repeat_on(
+    engine: Engine, splits: Iterable[Split], new_model: Callable[[int], Model], progress: Progress | None = None
+) -> Repetitions:
+    """As `repeat`, split by split by the engine's workers, which must be able to unpickle ``new_model``."""
+    done = []
+    with engine.workers() as pool:
+        futures = [(split, pool.submit(_once, split, new_model, None)) for split in splits]
+        for split, future in futures:
+            try:
+                done.append(future.result())
+            except BrokenExecutor as problem:
+                raise TrainingError(
+                    f"seed {split.seed}: its process died ({printable(problem, 300)}); was it out of memory?"
+                ) from None
+            if progress is not None:
+                progress(pairs_to_score(split))
+    return _together(done)
+
+
+def _once(split: Split, new_model: Callable[[int], Model], progress: Progress | None) -> _Repetition:
+    start = time.perf_counter()
+    model = new_model(split.seed).fit(split.train)
+    fitted = time.perf_counter()
+    evaluation = evaluate(model, split, progress)
+    return _Repetition(split.seed, evaluation, fitted - start, time.perf_counter() - fitted)
+
+
+def _together(done: Sequence[_Repetition]) -> Repetitions:
+    return Repetitions(
+        tuple(one.seed for one in done),
+        tuple(one.evaluation for one in done),
+        sum(one.fit_seconds for one in done),
+        sum(one.score_seconds for one in done),
+    )
 
 
 def _summaries(measures: list[Measures]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from mpxgat.experiments.graphs import load_graph
 from mpxgat.experiments.records import CellKey
 from mpxgat.experiments.results_folder import ResultsFolder
 from mpxgat.experiments.runner import Failed, Finished, Started, missing_keys, run_cells
+from mpxgat.training.engines import Processes
 
 GRAPH = "social(people=60,layers=2)"
 TINY = {"hidden": 4, "out": 4, "heads": 1, "epochs": 4}
@@ -53,7 +54,7 @@ def test_each_key_is_computed_once_and_only_if_it_is_not_on_record(folder):
 def test_processes_side_by_side_give_the_same_results_and_one_that_dies_takes_no_other_with_it(folder, tmp_path):
     deadly = CellKey(GRAPH, "marked", "rules", Deadly(), 7)
     good = [key(), key("degree"), key(seed=1)]
-    events = list(run_cells([*good[:2], key(graph="none.parquet"), good[2], deadly], folder, jobs=2))
+    events = list(run_cells([*good[:2], key(graph="none.parquet"), good[2], deadly], folder, Processes(2)))
     failed = {event.key.dataset: event for event in events if type(event) is Failed}
     assert failed.keys() == {GRAPH, "none.parquet"}
     assert failed[GRAPH].key is deadly
@@ -93,7 +94,7 @@ def test_a_stopped_cell_goes_on_from_its_checkpoints(folder, monkeypatch):
             if part == "between layers":
                 raise KeyboardInterrupt
 
-        return run_cell(key, graph, type(session)(session.checkpoints, session.identity, report, 1, 0.0))
+        return run_cell(key, graph, type(session)(session.checkpoints, session.identity, report, save_every=0.0))
 
     with monkeypatch.context() as patch:
         patch.setattr("mpxgat.experiments.runner.run_cell", stopped)

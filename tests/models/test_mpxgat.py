@@ -12,6 +12,7 @@ from mpxgat.models import make_model
 from mpxgat.models.mpxgat import MPXGAT
 from mpxgat.models.mpxgat_parts import LayerPart, VerticalPart
 from mpxgat.models.mpxgat_settings import PUBLISHED, MPXGATSettings
+from mpxgat.training.engines import Processes
 from mpxgat.training.session import Session
 from tests.examples import graph_of, random_graph
 
@@ -116,7 +117,7 @@ def test_layers_in_parallel_processes_give_the_same_bytes(tmp_path):
     settings = {**SMALL, "epochs": 6}
     alone = MPXGAT(**settings).fit(graph).save(tmp_path / "a")
     reports = []
-    session = Session(jobs=2, report=lambda part, report: reports.append(part))
+    session = Session(engine=Processes(2), report=lambda part, report: reports.append(part))
     beside = MPXGAT(**settings).fit(graph, session).save(tmp_path / "b")
     assert alone.read_bytes() == beside.read_bytes()
     assert reports[:2] == ["layer 1 of 2: L0", "layer 2 of 2: L1"]

@@ -65,17 +65,18 @@ def audit(
 def _session(output: Path | None, split: Split, label: str, settings: dict[str, Any], jobs: int) -> Session:
     """With a folder, checkpoints in it, which fit this graph and these settings only."""
     from mpxgat.errors import OutputError, printable
+    from mpxgat.training.engines import Processes
     from mpxgat.training.session import Session
 
     if output is None:
-        return Session(jobs=jobs)
+        return Session(engine=Processes(jobs))
     folder = output / "checkpoints"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise OutputError(f"{printable(folder, 300)}: cannot make it: {problem.strerror}") from None
     identity = {"graph": split.train.fingerprint(), "data": label, "settings": repr(sorted(settings.items()))}
-    return Session(folder, identity, jobs=jobs)
+    return Session(folder, identity, engine=Processes(jobs))
 
 
 def _keep(output: Path, found: dict[str, Any]) -> None:

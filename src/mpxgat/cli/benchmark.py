@@ -12,6 +12,7 @@ import typer
 
 from mpxgat.cli.benchmark_progress import benchmark_progress, describe
 from mpxgat.cli.data import JsonOption
+from mpxgat.cli.engines import AddressOption, EngineOption, WorkersOption, chosen_engine
 from mpxgat.cli.output import print_json, print_note, print_table
 from mpxgat.errors import OutputError, SettingError, printable, quoted
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from mpxgat.experiments.records import CellRecord
     from mpxgat.experiments.runner import Failed
     from mpxgat.experiments.tables import Table
+    from mpxgat.training.engines import Engine
 
 TABLES = ("1", "2", "3", "4", "5")
 STUDIES = ("overlap", "mixing", "density", "known", "layers")
@@ -56,7 +58,7 @@ class _Request:
     seeds: int | None
     first_seed: int | None
     quick: bool
-    jobs: int
+    engine: Engine
     results: Path
     added_to: str
     recorded: bool
@@ -79,6 +81,9 @@ def paper(
     first_seed: FirstSeedOption = None,
     quick: QuickOption = False,
     jobs: JobsOption = 1,
+    engine: EngineOption = None,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
     results: ResultsOption = _RESULTS,
     recorded: RecordedOption = False,
     output: OutputOption = None,
@@ -90,7 +95,8 @@ def paper(
     from mpxgat.experiments.dataset_table import read_dataset_table
 
     wanted = [_one_of(TABLES, number, "table") for number in table or TABLES]
-    request = _Request(seeds, first_seed, quick, jobs, results, "paper.jsonl", recorded, output, into, json)
+    runs_on = chosen_engine(engine, address, workers, jobs)
+    request = _Request(seeds, first_seed, quick, runs_on, results, "paper.jsonl", recorded, output, into, json)
     experiments = _experiments([CONFIGS / f"table{number}.toml" for number in wanted if number != "1"], request)
     sizes = read_dataset_table(CONFIGS / "table1.toml")
     if dataset:
@@ -112,6 +118,9 @@ def sweep(
     first_seed: FirstSeedOption = None,
     quick: QuickOption = False,
     jobs: JobsOption = 1,
+    engine: EngineOption = None,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
     results: ResultsOption = _RESULTS,
     charts: ChartsOption = None,
     recorded: RecordedOption = False,
@@ -123,7 +132,8 @@ def sweep(
     from mpxgat.experiments.config import CONFIGS
 
     wanted = [_one_of(STUDIES, name, "study") for name in study or STUDIES]
-    request = _Request(seeds, first_seed, quick, jobs, results, "sweep.jsonl", recorded, output, into, json, charts)
+    runs_on = chosen_engine(engine, address, workers, jobs)
+    request = _Request(seeds, first_seed, quick, runs_on, results, "sweep.jsonl", recorded, output, into, json, charts)
     _run(_experiments([CONFIGS / f"{name}.toml" for name in wanted], request), request)
 
 
@@ -136,6 +146,9 @@ def run(
     first_seed: FirstSeedOption = None,
     quick: QuickOption = False,
     jobs: JobsOption = 1,
+    engine: EngineOption = None,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
     results: ResultsOption = _RESULTS,
     charts: ChartsOption = None,
     recorded: RecordedOption = False,
@@ -144,7 +157,8 @@ def run(
     json: JsonOption = False,
 ) -> None:
     """Experiments of your own, each a TOML file."""
-    request = _Request(seeds, first_seed, quick, jobs, results, "run.jsonl", recorded, output, into, json, charts)
+    runs_on = chosen_engine(engine, address, workers, jobs)
+    request = _Request(seeds, first_seed, quick, runs_on, results, "run.jsonl", recorded, output, into, json, charts)
     _run(_experiments(config, request), request)
 
 
@@ -176,10 +190,19 @@ def _experiments(paths: Sequence[Path], request: _Request) -> list[Experiment]:
 
 def _run(experiments: Sequence[Experiment], request: _Request, tables: Sequence[Table] = ()) -> None:
     """Compute what is missing, then show ``tables`` and those of the experiments; exit code 2 if a cell failed."""
+    _check_places([*(table.name for table in tables), *(experiment.name for experiment in experiments)], request)
+    try:
+        _run_and_show(experiments, request, tables)
+    except KeyboardInterrupt:
+        if request.folder.exists() and not request.recorded:
+            print_note(f"what is finished is on record in {request.folder}; start the same command again to go on")
+        raise
+
+
+def _run_and_show(experiments: Sequence[Experiment], request: _Request, tables: Sequence[Table]) -> None:
     from mpxgat.experiments.sweep_chart import write_chart
     from mpxgat.experiments.tables import make_table
 
-    _check_places([*(table.name for table in tables), *(experiment.name for experiment in experiments)], request)
     on_record, failed = _compute(experiments, request)
     made = [make_table(experiment, on_record) for experiment in experiments]
     folder = request.charts or request.folder / "charts"
@@ -218,15 +241,11 @@ def _compute(experiments: Sequence[Experiment], request: _Request) -> tuple[dict
         missing = missing_keys(keys, folder.read())
         if not request.json:
             print_note(f"{len(keys) - len(missing)} of {len(keys)} results are on record in {folder.path}")
-        try:
-            with benchmark_progress(missing, request.jobs, quiet=request.json) as show:
-                for event in run_cells(missing, folder, request.jobs):
-                    show(event)
-                    if isinstance(event, Failed):
-                        failed.append(event)
-        except KeyboardInterrupt:
-            print_note(f"what is finished is on record in {folder.path}; start the same command again to go on")
-            raise
+        with benchmark_progress(missing, request.engine.jobs, quiet=request.json) as show:
+            for event in run_cells(missing, folder, request.engine):
+                show(event)
+                if isinstance(event, Failed):
+                    failed.append(event)
         return folder.read(), failed
 
 

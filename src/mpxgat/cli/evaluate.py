@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mpxgat.cli.data import FormatOption, JsonOption, load_data
+from mpxgat.cli.engines import AddressOption, EngineOption, WorkersOption, chosen_engine
 from mpxgat.cli.output import print_json, print_note, print_table, progress
 from mpxgat.cli.settings import ConfigOption, EpochsOption, PublishedOption, SetOption, parse_settings
 from mpxgat.errors import SettingError, quoted
 
 if TYPE_CHECKING:
+    from mpxgat.models import Model
     from mpxgat.repetitions import Repetitions
     from mpxgat.splits import Split
+    from mpxgat.training.engines import Engine
 
 SPLIT_SUFFIX = ".split"
 
@@ -42,6 +46,9 @@ def evaluate(
     config: ConfigOption = None,
     published: PublishedOption = None,
     epochs: EpochsOption = None,
+    engine: EngineOption = None,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
     format: FormatOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -50,13 +57,14 @@ def evaluate(
     from mpxgat.process import peak_rss_mb
 
     settings = parse_settings(set or [], config, published, epochs)
+    runs_on = chosen_engine(engine, address, workers, jobs=1)
     make_model(model, **settings)  # a wrong name or setting is told before anything is read
     with progress(f"reading {data}", quiet=json):
         label, splits = _splits(data, format, protocol, first_seed, seeds)
     # A table never shows a model without the rules of thumb; JSON holds what was asked for.
     wanted: dict[str, dict[str, Any]] = {} if json or model == "rules" else {"rules": {}}
     wanted[model] = settings
-    results = {name: _repeat(name, given, splits, quiet=json) for name, given in wanted.items()}
+    results = {name: _repeat(name, given, splits, runs_on, quiet=json) for name, given in wanted.items()}
     protocol = splits[0].protocol
     if json:
         head = {"dataset": label, "model": model, "settings": settings, "protocol": protocol}
@@ -102,14 +110,20 @@ def _splits(
     return label, [make_split(graph, wanted, seed) for seed in range(first, first + seeds)]
 
 
-def _repeat(name: str, settings: dict[str, Any], splits: list[Split], *, quiet: bool) -> Repetitions:
+def _repeat(name: str, settings: dict[str, Any], splits: list[Split], engine: Engine, *, quiet: bool) -> Repetitions:
     from mpxgat.evaluation import pairs_to_score
-    from mpxgat.models import make_model
-    from mpxgat.repetitions import repeat
+    from mpxgat.repetitions import repeat, repeat_on
 
     total = sum(pairs_to_score(split) for split in splits)
     with progress(f"evaluating {name}", total, quiet=quiet) as advance:
-        return repeat(splits, lambda seed: make_model(name, seed=seed, **settings), advance)
+        new_model = partial(_new_model, name, settings)
+        return repeat_on(engine, splits, new_model, advance) if engine.always else repeat(splits, new_model, advance)
+
+
+def _new_model(name: str, settings: dict[str, Any], seed: int) -> Model:
+    from mpxgat.models import make_model
+
+    return make_model(name, seed=seed, **settings)
 
 
 def _mean_and_spread(summary: dict[str, Any]) -> str:

@@ -10,12 +10,14 @@ import typer
 
 from mpxgat.cli.data import JsonOption
 from mpxgat.cli.embed import RunArgument
+from mpxgat.cli.engines import AddressOption, EngineOption, WorkersOption, chosen_engine
 from mpxgat.cli.matcher_runs import load_matcher
 from mpxgat.cli.output import print_json, print_note, print_table, progress
 from mpxgat.errors import printable
 
 if TYPE_CHECKING:
     from mpxgat.matching import Matcher, Matches
+    from mpxgat.training.engines import Engine
 
 _THRESHOLD = 0.9
 _K = 5
@@ -40,20 +42,28 @@ def match(
     ] = _THRESHOLD,
     k: Annotated[int, typer.Option("-k", min=1, max=_MOST, help="Candidates looked at for a node in a layer.")] = _K,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write: .parquet or .csv.")] = None,
+    engine: EngineOption = None,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
     json: JsonOption = False,
 ) -> None:
     """Who is who: nodes of different layers that are one unit, how surely, and why; known links are left out."""
     from mpxgat.io.link_files import check_link_suffix, write_links
     from mpxgat.matching import with_reasons
 
+    runs_on = chosen_engine(engine, address, workers, jobs=1)
     if output is not None:
         check_link_suffix(output)
-    with progress(f"reading {run}", quiet=json):
-        matcher, name = load_matcher(run)
-    found = _matches(matcher, layers, threshold, k, quiet=json)
-    shown = found if output is not None or json else found.head(_SHOWN_ROWS)
-    with progress("looking for reasons", len(shown), quiet=json) as advance:
-        table = with_reasons(matcher, shown, advance)
+    try:
+        with progress(f"reading {run}", quiet=json):
+            matcher, name = load_matcher(run)
+        found = _matches(matcher, layers, threshold, k, runs_on, quiet=json)
+        shown = found if output is not None or json else found.head(_SHOWN_ROWS)
+        with progress("looking for reasons", len(shown), quiet=json) as advance:
+            table = with_reasons(matcher, shown, advance)
+    except KeyboardInterrupt:
+        print_note("nothing has been written; the same command begins anew")
+        raise
     head: dict[str, Any] = {
         "run": str(run),
         "model": name,
@@ -75,7 +85,9 @@ def match(
     _print_notes(found, len(shown), output)
 
 
-def _matches(matcher: Matcher, layers: tuple[str, str] | None, threshold: float, k: int, *, quiet: bool) -> Matches:
+def _matches(
+    matcher: Matcher, layers: tuple[str, str] | None, threshold: float, k: int, engine: Engine, *, quiet: bool
+) -> Matches:
     from mpxgat.matching import match_all, match_layers
     from mpxgat.matching.matches import layer_pairs
 
@@ -85,7 +97,11 @@ def _matches(matcher: Matcher, layers: tuple[str, str] | None, threshold: float,
         with progress("matching", quiet=quiet):
             return match_layers(matcher, first, second, k, threshold=threshold)
     with progress("matching", len(layer_pairs(graph)), quiet=quiet) as advance:
-        return match_all(matcher, threshold, k, advance)
+        if not engine.always:
+            return match_all(matcher, threshold, k, advance)
+        from mpxgat.models.engine_matching import find_candidates
+
+        return match_all(find_candidates(matcher, k, engine, advance), threshold, k)
 
 
 def _shown_row(row: dict[str, Any]) -> tuple[object, ...]:

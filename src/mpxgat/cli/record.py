@@ -29,6 +29,7 @@ def record(
     from mpxgat.experiments.cells import cell_key, run_cell
     from mpxgat.experiments.records import ResultsFile
     from mpxgat.experiments.results_folder import ResultsFolder
+    from mpxgat.training.engines import Processes
 
     settings = parse_settings(set or [], config, published, epochs)
     folder = ResultsFolder(results.parent, added_to=results.name)
@@ -39,7 +40,7 @@ def record(
     graph = load_data(data)[0] if missing else None
     for key in missing:
         assert graph is not None
-        cell = run_cell(key, graph, folder.session(key, jobs))
+        cell = run_cell(key, graph, folder.session(key, Processes(jobs)))
         folder.add(cell)
         print_note(f"{data}, {model}, seed {key.seed}: {_shown(cell.measures)}")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mpxgat.cli.data import DataArgument, FormatOption, JsonOption, load_data
+from mpxgat.cli.engines import AddressOption, EngineOption, WorkersOption, chosen_engine
 from mpxgat.cli.output import print_json, print_note, progress
 from mpxgat.cli.run_info import print_training, run_record
 from mpxgat.cli.settings import ConfigOption, EpochsOption, PublishedOption, SetOption, parse_settings
@@ -18,6 +19,7 @@ from mpxgat.errors import MpxgatError, TrainingError, printable
 if TYPE_CHECKING:
     from mpxgat.models import Model
     from mpxgat.runs import RunFolder
+    from mpxgat.training.engines import Engine
 
 _SEED = 0
 _MODEL, _MODEL_WITH_SETTINGS = "auto", "mpxgat"
@@ -39,6 +41,9 @@ def train(
     config: ConfigOption = None,
     published: PublishedOption = None,
     jobs: Annotated[int, typer.Option(min=1, help="Layers trained side by side, each in a process.")] = 1,
+    engine: EngineOption = None,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in the folder; what is not given is as it was begun.")
     ] = False,
@@ -50,10 +55,11 @@ def train(
     from mpxgat.runs import RunFolder
 
     folder = RunFolder(output)
+    side_by_side = chosen_engine(engine, address, workers, jobs)
     made = _model(folder, model, seed, parse_settings(sets or [], config, published, epochs), resume=resume)
     try:
         with folder.locked():
-            _train(folder, made, data, format, jobs, save_every, quiet=json)
+            _train(folder, made, data, format, side_by_side, save_every, quiet=json)
     except KeyboardInterrupt:
         if folder.holds_run() and not folder.finished:
             print_note(_how_to_go_on(folder, data, format), limit=4000)
@@ -87,7 +93,7 @@ def _model(folder: RunFolder, name: str | None, seed: int | None, given: dict[st
 
 
 def _train(
-    folder: RunFolder, model: Model, data: str, format: str | None, jobs: int, save_every: float, *, quiet: bool
+    folder: RunFolder, model: Model, data: str, format: str | None, engine: Engine, save_every: float, *, quiet: bool
 ) -> None:
     from mpxgat.runs import RunConfig
 
@@ -103,7 +109,7 @@ def _train(
         print_note(f"the run was begun with {', '.join(changed)}: it may end in other bytes than it would have")
     try:
         with training_progress(quiet=quiet) as report:
-            model.fit(graph, folder.session(report, jobs=jobs, save_every=save_every))
+            model.fit(graph, folder.session(report, engine=engine, save_every=save_every))
     except MpxgatError:
         folder.abandon()
         raise

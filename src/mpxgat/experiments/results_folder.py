@@ -13,6 +13,7 @@ from filelock import FileLock, Timeout
 
 from mpxgat.errors import InputError, OutputError, TrainingError, printable
 from mpxgat.experiments.records import CellKey, CellRecord, ResultsFile
+from mpxgat.training.engines import THIS_PROCESS, Engine
 from mpxgat.training.session import Session
 
 _CHECKPOINTS = ".checkpoints"
@@ -39,11 +40,11 @@ class ResultsFolder:
         ResultsFile(self.path / self.added_to).append(record)
         shutil.rmtree(self._checkpoints(record.key), ignore_errors=True)
 
-    def session(self, key: CellKey, jobs: int = 1) -> Session:
+    def session(self, key: CellKey, engine: Engine = THIS_PROCESS) -> Session:
         """A session whose checkpoints are in a folder of the cell's own."""
         folder = self._checkpoints(key)
         folder.mkdir(parents=True, exist_ok=True)
-        return Session(checkpoints=folder, identity={"cell": key.text()}, jobs=jobs)
+        return Session(checkpoints=folder, identity={"cell": key.text()}, engine=engine)
 
     @contextmanager
     def locked(self) -> Iterator[None]:

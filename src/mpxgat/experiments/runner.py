@@ -1,4 +1,4 @@
-"""Computing what is not on record yet, cell by cell or side by side in processes.
+"""Computing what is not on record yet, cell by cell or side by side.
 
 This process alone writes results, each a whole line. Killed at any moment and started again, it computes no cell twice;
 a cell that was half done goes on from its checkpoints. A cell that fails does not take the others with it.
@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -21,8 +20,8 @@ from mpxgat.experiments.records import CellKey, CellRecord
 from mpxgat.experiments.results_folder import ResultsFolder
 from mpxgat.models.registry import model_class
 from mpxgat.training.allocator import keep_freed_memory
+from mpxgat.training.engines import THIS_PROCESS, Engine
 from mpxgat.training.session import Session
-from mpxgat.training.workers import workers
 
 
 @dataclass(frozen=True)
@@ -59,12 +58,13 @@ def missing_keys(keys: Iterable[CellKey], done: Iterable[str]) -> list[CellKey]:
     return list(wanted.values())
 
 
-def run_cells(keys: Sequence[CellKey], folder: ResultsFolder, jobs: int = 1) -> Iterator[Event]:
-    """Compute cells, at most ``jobs`` at a time, and put each result on record as soon as it is there.
+def run_cells(keys: Sequence[CellKey], folder: ResultsFolder, engine: Engine = THIS_PROCESS) -> Iterator[Event]:
+    """Compute cells, as many at a time as the engine takes, and put each result on record as soon as it is there.
 
     Call it with the folder locked and only with keys that are not on record.
     """
-    events = _one_by_one(keys, folder) if jobs == 1 else _side_by_side(keys, folder, jobs)
+    alone = engine.jobs == 1 and not engine.always
+    events = _one_by_one(keys, folder) if alone else _side_by_side(keys, folder, engine)
     with closing(events):
         for event in events:
             if isinstance(event, Finished):
@@ -78,30 +78,32 @@ def _one_by_one(keys: Sequence[CellKey], folder: ResultsFolder) -> Generator[Eve
         yield _attempt(key, folder.session(key))
 
 
-def _side_by_side(keys: Sequence[CellKey], folder: ResultsFolder, jobs: int) -> Generator[Event, None, None]:
-    """In processes. When one dies, all cells in work are lost: each is tried again, alone, after the others."""
+def _side_by_side(
+    keys: Sequence[CellKey], folder: ResultsFolder, engine: Engine, *, last: bool = False
+) -> Generator[Event, None, None]:
+    """By the engine's workers. When one dies, all cells in work are lost: each is tried again alone, after the rest."""
     waiting = list(keys)[::-1]
     suspects: list[CellKey] = []
-    threads = max(1, (os.cpu_count() or 1) // jobs)
+    threads = max(1, (os.cpu_count() or 1) // engine.jobs)
     while waiting:
         in_work: dict[Future[Event], CellKey] = {}
         try:
-            with workers(jobs) as pool:
+            with engine.workers() as pool:
                 while waiting or in_work:
-                    while waiting and len(in_work) < jobs:
+                    while waiting and len(in_work) < engine.jobs:
                         key = waiting[-1]
                         in_work[pool.submit(_attempt_in_process, key, folder.session(key), threads)] = key
                         yield Started(waiting.pop())
                     for future in wait(in_work, return_when=FIRST_COMPLETED).done:
                         yield future.result()
                         del in_work[future]
-        except BrokenProcessPool:
+        except BrokenExecutor:
             suspects += in_work.values()
     for key in suspects:
-        if jobs == 1:
+        if last:
             yield Failed(key, "its process died (was it out of memory?)")
         else:
-            yield from _side_by_side([key], folder, 1)
+            yield from _side_by_side([key], folder, engine, last=True)
 
 
 def _attempt_in_process(key: CellKey, session: Session, threads: int) -> Event:

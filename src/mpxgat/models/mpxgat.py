@@ -8,6 +8,7 @@ ones inter links.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Future
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from mpxgat.arrays import Arrays
-from mpxgat.errors import SettingError, quoted
+from mpxgat.errors import SettingError, TrainingError, printable, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.models.embedding import EmbeddingModel
 from mpxgat.models.mpxgat_parts import LayerPart, Net, Part, Trained, VerticalPart, chosen_device
@@ -27,7 +28,6 @@ from mpxgat.training.checkpoint import Checkpoint
 from mpxgat.training.loop import EpochReport, Outcome
 from mpxgat.training.memory import check_fits
 from mpxgat.training.session import Session
-from mpxgat.training.workers import workers
 
 Attention = list[tuple[int, NDArray[np.float32]]]
 _SEPARATOR = "/"
@@ -181,28 +181,39 @@ class MPXGAT(EmbeddingModel):
 
 
 def _learn_parts(parts: Sequence[Part], session: Session) -> list[Trained]:
-    """Train independent parts one after another, or side by side in processes; the result is the same."""
+    """Train independent parts one after another, or side by side by the session's engine; the result is the same."""
     checkpoints = [session.checkpoint(part.file_name) for part in parts]
-    if session.jobs == 1 or len(parts) == 1:
+    at_once = min(session.engine.jobs, len(parts))
+    if at_once <= 1 and not session.engine.always:
         return [
             part.learn(checkpoint, partial(session.report, part.label))
             for part, checkpoint in zip(parts, checkpoints, strict=True)
         ]
-    threads = max(1, torch.get_num_threads() // session.jobs)
-    with workers(session.jobs) as pool:
+    threads = max(1, torch.get_num_threads() // max(at_once, 1))
+    with session.engine.workers() as pool:
         futures = [
             pool.submit(_learn_in_process, part, checkpoint, threads)
             for part, checkpoint in zip(parts, checkpoints, strict=True)
         ]
         results = []
         for part, future in zip(parts, futures, strict=True):
-            trained = future.result()
+            trained = _result(future, part)
             outcome = trained.outcome
             session.report(
                 part.label, EpochReport(outcome.epochs, outcome.epochs, float("nan"), outcome.best_value, {})
             )
             results.append(trained)
         return results
+
+
+def _result(future: Future[Trained], part: Part) -> Trained:
+    try:
+        return future.result()
+    except BrokenExecutor as problem:
+        raise TrainingError(
+            f"{part.label}: the process that trained it died ({printable(problem, 300)}); was it out of memory? "
+            "A run in a folder goes on with --resume"
+        ) from None
 
 
 def _learn_in_process(part: Part, checkpoint: Checkpoint | None, threads: int) -> Trained:

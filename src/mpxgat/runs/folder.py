@@ -27,6 +27,7 @@ from mpxgat.io.files import write_files
 from mpxgat.models.base import Model
 from mpxgat.models.registry import load_model
 from mpxgat.runs.config import RunConfig, json_bytes, read_json
+from mpxgat.training.engines import THIS_PROCESS, Engine
 from mpxgat.training.session import Report, Session
 
 HISTORY_KIND = "mpxgat-history-1"
@@ -167,13 +168,13 @@ class RunFolder:
         if self.finished:
             self._remove_checkpoints()
 
-    def session(self, report: Report, *, jobs: int = 1, save_every: float = 20.0) -> Session:
+    def session(self, report: Report, *, engine: Engine = THIS_PROCESS, save_every: float = 20.0) -> Session:
         """A session that keeps its checkpoints here."""
         try:
             self.checkpoints.mkdir(exist_ok=True)
         except OSError as problem:
             raise OutputError(f"{printable(self.checkpoints, 300)}: cannot make it: {problem.strerror}") from None
-        return Session(self.checkpoints, self.config().identity, report, jobs, save_every)
+        return Session(self.checkpoints, self.config().identity, report, engine, save_every)
 
     def finish(self, model: Model) -> None:
         """Keep the trained model and its history; the checkpoints have done their work."""

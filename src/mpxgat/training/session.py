@@ -1,4 +1,4 @@
-"""What surrounds a training: where checkpoints go, who hears of progress, how many processes may run."""
+"""What surrounds a training: where checkpoints go, who hears of progress, where work runs side by side."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from mpxgat.training.engines import THIS_PROCESS, Engine
 
 if TYPE_CHECKING:  # every model takes a session, and models that do not train must not wait for torch
     from mpxgat.training.checkpoint import Checkpoint
@@ -26,13 +28,13 @@ class Session:
     checkpoints     folder for the states of parts in training, or None
     identity        what is trained, as texts: a checkpoint of something else is refused
     save_every      seconds between two saves; what a kill costs at most, and an epoch
-    jobs            processes that train independent parts side by side
+    engine          trains independent parts side by side
     """
 
     checkpoints: Path | None = None
     identity: Mapping[str, str] = field(default_factory=dict)
     report: Report = _silent
-    jobs: int = 1
+    engine: Engine = THIS_PROCESS
     save_every: float = 20.0
 
     def checkpoint(self, part: str) -> Checkpoint | None:

@@ -1,0 +1,134 @@
+"""Ray as an engine: the same bytes as without, plain errors, and a machine that dies in the middle of a training."""
+
+import sys
+import time
+from concurrent.futures import BrokenExecutor
+from threading import Thread
+
+import numpy as np
+import pytest
+
+from mpxgat.errors import MpxgatError, SettingError, TrainingError
+from mpxgat.matching import match_all
+from mpxgat.models import make_model
+from mpxgat.models.engine_matching import find_candidates
+from mpxgat.models.mpxgat import MPXGAT
+from mpxgat.repetitions import repeat, repeat_on
+from mpxgat.splits import marked_nodes
+from mpxgat.synthetic import social
+from mpxgat.training.engines import Processes
+from mpxgat.training.ray_engine import RayEngine
+from mpxgat.training.session import Session
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'mpxgat[ray]'")
+# Ray leaves sockets and log files to the end of the process.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+
+GRAPH = social(people=60, layers=3, seed=100)
+TINY = {"hidden": 8, "out": 8, "heads": 2, "epochs": 30}
+
+
+def new_rules(seed):
+    return make_model("rules", seed=seed)
+
+
+def trained(engine, folder=None, **settings):
+    session = Session(folder, {"graph": GRAPH.fingerprint()}, engine=engine, save_every=0.05)
+    return MPXGAT(seed=100, **{**TINY, **settings}).fit(GRAPH, session)
+
+
+def fail():
+    raise SettingError("wrong in its own way")
+
+
+def die():
+    import os
+
+    os._exit(1)
+
+
+@pytest.fixture(scope="class")
+def pool():
+    with RayEngine(2).workers() as pool:
+        yield pool
+
+
+class TestThisMachine:
+    """A Ray that is started for the work: one for all these tests."""
+
+    def test_results_come_back_in_any_number(self, pool):
+        assert [future.result() for future in [pool.submit(pow, n, 2) for n in range(9)]] == [n * n for n in range(9)]
+
+    def test_an_error_arrives_as_it_was(self, pool):
+        with pytest.raises(SettingError, match=r"^wrong in its own way$"):
+            pool.submit(fail).result()
+
+    def test_a_worker_that_dies_again_and_again_is_given_up(self, pool):
+        with pytest.raises(BrokenExecutor, match="Ray gave it up"):
+            pool.submit(die).result()
+
+
+def test_trained_matched_and_evaluated_as_without_ray():
+    engine = RayEngine(2)
+    with engine.workers():  # one Ray for all that follows
+        _check_everything(engine)
+
+
+def _check_everything(engine):
+    alone, there = trained(Processes()), trained(engine)
+    assert np.array_equal(alone.horizontal, there.horizontal)
+    assert np.array_equal(alone.vertical, there.vertical)
+
+    model, done = make_model("evidence", seed=100, splits=2, trees=10).fit(GRAPH), []
+    found = match_all(find_candidates(model, 3, engine, done.append), 0.5, 3)
+    assert found.to_table().equals(match_all(model, 0.5, 3).to_table())
+    assert sum(done) == 3
+
+    splits = [marked_nodes(GRAPH, seed) for seed in (100, 101)]
+    one, other = repeat(splits, new_rules), repeat_on(engine, splits, new_rules)
+    assert repr(one.evaluations) == repr(other.evaluations)  # NaN is not itself
+
+
+def test_one_of_two_machines_dies(tmp_path):
+    from ray.cluster_utils import Cluster
+
+    # Two addresses of the loopback stand for two machines.
+    node = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
+    head = {**node, "node_ip_address": "127.0.0.2", "include_dashboard": False}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    doomed = cluster.add_node(**node, node_ip_address="127.0.0.3")
+    cluster.wait_for_nodes()
+    long = {"epochs": 1500, "patience": 1500}
+    killed = []
+
+    def kill_when_both_are_at_work():
+        while len(list(tmp_path.glob("horizontal-*.safetensors"))) < 2:
+            time.sleep(0.05)
+        cluster.remove_node(doomed, allow_graceful=False)
+        killed.append(sorted(path.stem for path in tmp_path.glob("horizontal-*.safetensors")))
+
+    killer = Thread(target=kill_when_both_are_at_work, daemon=True)
+    try:
+        killer.start()
+        there = trained(RayEngine(2, cluster.address), tmp_path, **long)
+    finally:
+        cluster.shutdown()
+    killer.join(timeout=10)
+    assert killed == [["horizontal-0001", "horizontal-0002"]]  # in the middle: the third layer had not begun
+    alone = trained(Processes(), **long)
+    assert np.array_equal(alone.horizontal, there.horizontal)
+    assert np.array_equal(alone.vertical, there.vertical)
+
+
+def test_no_cluster_at_an_address():
+    with (
+        pytest.raises(TrainingError, match=r"cannot reach a Ray at 127\.0\.0\.1:1 .* ray start --head"),
+        RayEngine(1, "127.0.0.1:1").workers(),
+    ):
+        pass
+
+
+def test_without_ray_it_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MpxgatError, match=r"pip install 'mpxgat\[ray\]'"), RayEngine(1).workers():
+        pass
