@@ -32,3 +32,11 @@ def test_values_are_shown_without_control_characters_and_cut():
 
 def test_a_missing_extra_says_how_to_install_it():
     assert "pip install 'mpxgat[pyg]'" in str(MissingExtraError("torch-geometric", "pyg", "to_pyg"))
+
+
+def test_values_that_have_no_text_are_shown_all_the_same():
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert quoted(10**10_000) == "'(int too long to be shown)'"
+    assert quoted(deep) == "'(list too long to be shown)'"

@@ -9,6 +9,7 @@ import pytest
 from mpxgat.errors import InputError, OutputError, TrainingError
 from mpxgat.models import make_model
 from mpxgat.runs import RunConfig, RunFolder
+from mpxgat.training.engines import Processes
 from tests.examples import graph_of, random_graph
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -34,7 +35,7 @@ def train(folder, model=None, graph=GRAPH, stop_after=None, jobs=1):
 
     with folder.locked():
         folder.begin(RunConfig.of(model, graph, "data"))
-        model.fit(graph, folder.session(report, jobs=jobs, save_every=0))
+        model.fit(graph, folder.session(report, engine=Processes(jobs), save_every=0))
         folder.finish(model)
 
 

@@ -68,7 +68,10 @@ class MissingExtraError(MpxgatError):
 
 def printable(value: object, limit: int = _SHOWN_CHARACTERS) -> str:
     """``value`` on one line: control characters escaped, cut after ``limit`` characters."""
-    text = str(value)
+    try:
+        text = str(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits, lists within lists without end
+        text = f"({type(value).__name__} too long to be shown)"
     total = len(text)
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:limit])
     return text if total <= limit else f"{text}… ({total} characters)"

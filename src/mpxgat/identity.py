@@ -15,6 +15,10 @@ from mpxgat.graph import MultiplexGraph
 from mpxgat.links import canonical_links, group_members
 from mpxgat.nodes import NODE_DTYPE, describe
 
+# Copies are linked pairwise, so their number enters in its square: more than a thousand of most units are too many.
+_LINKS_FOR_A_NODE = 500
+_LEAST_LINKS = 5_000_000
+
 
 def link_by_id(graph: MultiplexGraph, keys: pa.Array | None = None) -> MultiplexGraph:
     """The graph with all copies that share an id linked pairwise, besides the inter links it has.
@@ -27,8 +31,9 @@ def link_by_id(graph: MultiplexGraph, keys: pa.Array | None = None) -> Multiplex
     groups = group_members(code, np.zeros(len(code), dtype=np.int8), len(distinct))
     copies = np.diff(groups.indptr).astype(np.int64)
     n_pairs = int((copies * (copies - 1) // 2).sum())
-    if n_pairs > np.iinfo(NODE_DTYPE).max:  # a file of a few megabytes can ask for this
-        raise GraphError(f"shared ids mean {n_pairs} inter links, expected at most {np.iinfo(NODE_DTYPE).max}")
+    most = min(max(_LEAST_LINKS, _LINKS_FOR_A_NODE * graph.n_nodes), np.iinfo(NODE_DTYPE).max)
+    if n_pairs > most:  # a file of some kilobytes can ask for billions
+        raise GraphError(f"shared ids mean {n_pairs} inter links, expected at most {most}")
     order = present[groups.indices].astype(NODE_DTYPE, copy=False)  # equal keys stand together, nodes ascending
     code = np.repeat(np.arange(len(distinct), dtype=NODE_DTYPE), copies)
     pairs = [np.empty((0, 2), dtype=NODE_DTYPE)]

@@ -27,6 +27,14 @@ def pair_keys(pairs: IntArray, n_nodes: int) -> NDArray[np.int64]:
     return low * n_nodes + high
 
 
+def found_among(keys: NDArray[np.int64], ascending: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(k,) which keys are among the ascending ones; np.isin would hash or sort both."""
+    place = np.searchsorted(ascending, keys)
+    found = place < len(ascending)
+    found[found] = ascending[place[found]] == keys[found]
+    return found
+
+
 def canonical_links(
     pairs: NDArray[np.integer], weight: NDArray[np.float64] | None, n_nodes: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:

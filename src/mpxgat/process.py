@@ -13,6 +13,16 @@ try:
 except ImportError:  # Windows has no such module
     resource = None  # type: ignore[assignment]
 
+_OUT_OF_MEMORY = (
+    "allocate memory",
+    "not enough memory",
+    "out of memory",
+    "bad_alloc",
+    "failed to map segment",  # of a library that is being loaded
+    "can't start new thread",
+    "launch worker thread",
+)
+
 
 def peak_rss_mb() -> float | None:
     """Largest resident memory of this process so far, in megabytes; None where the system does not tell."""
@@ -20,6 +30,14 @@ def peak_rss_mb() -> float | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
+
+
+def is_out_of_memory(problem: BaseException) -> bool:
+    """Whether an exception says that memory ran out: numpy and Arrow by its class, torch and LightGBM in its words."""
+    if isinstance(problem, MemoryError):
+        return True
+    text = str(problem).lower()
+    return any(words in text for words in _OUT_OF_MEMORY)
 
 
 def versions() -> dict[str, str]:

@@ -106,7 +106,8 @@ def _overlaps(graph: MultiplexGraph) -> tuple[OverlapStats, ...]:
     ends = np.sort(graph.unit[graph.intra].astype(np.int64), axis=1)
     key = ends[:, 0] * units + ends[:, 1]
     layer_of_link = graph.node_layer[graph.intra[:, 0]]
-    links = [np.unique(key[layer_of_link == number]) for number in range(graph.n_layers)]
+    # A unit has one node in a layer at most, so no two links of a layer have one key.
+    links = [np.sort(key[layer_of_link == number]) for number in range(graph.n_layers)]
     members = [np.sort(graph.unit[graph.layer_nodes(number)]) for number in range(graph.n_layers)]
     rows = []
     for a in range(graph.n_layers):

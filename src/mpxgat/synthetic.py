@@ -18,10 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mpxgat.builder import EdgeTable, NodeTable, build
 from mpxgat.errors import GraphError, SettingError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.identity import link_by_id, with_inter_links
+from mpxgat.links import canonical_links
+from mpxgat.nodes import NODE_DTYPE
 
 _LAYER_NAMES = ("friends", "work", "messages", "family")
 _MAX_NODES = 2**31 - 1
@@ -118,20 +119,19 @@ class _Crowd:
         self, count: int, taken: NDArray[np.int64], rng: np.random.Generator, *, across: bool
     ) -> NDArray[np.int64]:
         found = np.empty(0, dtype=np.int64)
-        seen = np.sort(taken)
         for _ in range(_MAX_ROUNDS):
             missing = count - len(found)
             if missing <= 0:
                 break
-            drawn = self._draw(missing + missing // 8 + 16, rng, across=across)
-            _, first = np.unique(drawn, return_index=True)
-            drawn = drawn[np.sort(first)]  # in the order of drawing, so that cutting off favours no one
-            place = np.searchsorted(seen, drawn)
-            new = np.ones(len(drawn), dtype=bool)
-            inside = place < len(seen)
-            new[inside] = seen[place[inside]] != drawn[inside]
-            found = np.concatenate([found, drawn[new][:missing]])
             seen = np.sort(np.concatenate([taken, found]))
+            drawn = self._draw(missing + missing // 8 + 16, rng, across=across)
+            ascending, first = np.unique(drawn, return_index=True)
+            place = np.searchsorted(seen, ascending)  # a search goes several times faster in order than at random
+            new = np.ones(len(ascending), dtype=bool)
+            inside = place < len(seen)
+            new[inside] = seen[place[inside]] != ascending[inside]
+            in_turn = np.sort(first[new])  # the order of drawing, so that cutting off favours no one
+            found = np.concatenate([found, drawn[in_turn[:missing]]])
         return found
 
     def _draw(self, size: int, rng: np.random.Generator, *, across: bool) -> NDArray[np.int64]:
@@ -143,8 +143,8 @@ class _Crowd:
             other = _pick(total, rng.random(size) * total[-1])
             proper = own[one] != own[other]
         else:
-            start = total[np.searchsorted(own, own[one], side="left")]
-            stop = total[np.searchsorted(own, own[one], side="right")]
+            border = np.concatenate([[0], np.cumsum(np.bincount(own))])
+            start, stop = total[border[own[one]]], total[border[own[one] + 1]]
             other = _pick(total, start + rng.random(size) * (stop - start))
             # Rounding may step over the border of the community, so compare that too.
             proper = (one != other) & (own[one] == own[other])
@@ -155,7 +155,10 @@ class _Crowd:
 
 def _pick(total: NDArray[np.float64], point: NDArray[np.float64]) -> NDArray[np.int64]:
     """The interval of the running total that each point falls into."""
-    return np.minimum(np.searchsorted(total, point, side="right") - 1, len(total) - 2)
+    order = np.argsort(point)
+    place = np.empty(len(point), dtype=np.int64)
+    place[order] = np.searchsorted(total, point[order], side="right") - 1
+    return np.minimum(place, len(total) - 2)
 
 
 def _layer_ties(
@@ -196,24 +199,29 @@ def _assemble(
     community: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> MultiplexGraph:
-    """The graph with all inter links. Within a layer, ids follow a random order of its people."""
+    """The graph with all inter links. Within a layer, ids follow a random order of its people.
+
+    Nodes come in order and links are checked by construction, so there is no need of `mpxgat.builder`.
+    """
     n_layers, people = present.shape
     order = [rng.permutation(np.flatnonzero(here)) for here in present]
-    first = np.concatenate([[0], np.cumsum([len(part) for part in order])])
-    ids = pa.concat_arrays([_ids(number, len(part)) for number, part in enumerate(order)])
+    size = np.array([len(part) for part in order])
+    first = np.concatenate([[0], np.cumsum(size)])
     person = np.concatenate(order)
-    layer = np.repeat(np.arange(n_layers), np.diff(first))
-    nodes = NodeTable(ids, layer, attributes={"person": _texts(person), "community": _texts(community[person])})
     ends = []
     for number, part in enumerate(order):
-        node_of = np.full(people, -1, dtype=np.int64)
+        node_of = np.full(people, -1, dtype=NODE_DTYPE)
         node_of[part] = first[number] + np.arange(len(part))
         ends.append(node_of[np.stack(np.divmod(ties[number], people), axis=1)])
-    links = np.concatenate(ends)
-    tie_layer = np.repeat(np.arange(n_layers), [len(part) for part in ends])
-    source, target = (pa.DictionaryArray.from_arrays(pa.array(links[:, side].astype(np.int32)), ids) for side in (0, 1))
     names = [*_LAYER_NAMES[:n_layers], *(f"layer-{number + 1}" for number in range(len(_LAYER_NAMES), n_layers))]
-    graph = build(names, EdgeTable(source, tie_layer, target, tie_layer), nodes)
+    graph = MultiplexGraph(
+        layers=tuple(name for name, count in zip(names, size, strict=True) if count),
+        layer_start=np.concatenate([[0], np.cumsum(size[size > 0])]).astype(np.int64),
+        ids=pa.concat_arrays([_ids(number, len(part)) for number, part in enumerate(order)]),
+        intra=canonical_links(np.concatenate(ends), None, len(person))[0],
+        inter=np.empty((0, 2), dtype=NODE_DTYPE),
+        attributes={"person": _texts(person), "community": _texts(community[person])},
+    )
     return link_by_id(graph, graph.attributes["person"])
 
 

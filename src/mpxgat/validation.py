@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from mpxgat.builder import MAX_ID_BYTES, check_layer_names, check_uniqueness
 from mpxgat.errors import GraphError
 from mpxgat.graph import MultiplexGraph
-from mpxgat.links import pair_keys
 from mpxgat.nodes import NODE_DTYPE
+
+Links = NDArray[np.int32]
+_ROWS_AT_ONCE = 1 << 16
 
 
 def validate(graph: MultiplexGraph) -> None:
@@ -30,8 +33,8 @@ def validate(graph: MultiplexGraph) -> None:
             links.dtype == NODE_DTYPE
             and links.ndim == 2
             and links.shape[1] == 2
-            and (links >= 0).all()
-            and (links < n).all()
+            and links.min(initial=0) >= 0
+            and links.max(initial=-1) < n
             for links in (graph.intra, graph.inter)
         ),
         "weights are finite, one for each link": all(
@@ -48,14 +51,40 @@ def validate(graph: MultiplexGraph) -> None:
     for promise, kept in promises.items():
         if not kept:
             raise GraphError(f"the graph is damaged: it does not hold that {promise}")
-    for links, same_layer in ((graph.intra, True), (graph.inter, False)):
-        layer = graph.node_layer[links]
-        keys = pair_keys(links, n)
-        in_order = (np.diff(keys) > 0).all() and (links[:, 0] < links[:, 1]).all()
-        if not in_order or ((layer[:, 0] == layer[:, 1]) != same_layer).any():
+    for links, within in ((graph.intra, _within_layers), (graph.inter, _between_layers)):
+        if not _in_order(links) or not within(links, starts):
             raise GraphError("the graph is damaged: its links are out of order or join the wrong layers")
     _check_id_order(graph)
     check_uniqueness(graph, graph.inter, None)
+
+
+def _in_order(links: Links) -> bool:
+    """Whether (m, 2) links are in canonical form; some rows at a time, so that memory stays bounded."""
+    for start in range(0, len(links), _ROWS_AT_ONCE):
+        first, second = links[start : start + _ROWS_AT_ONCE + 1].T  # the next part's first row as well
+        tied = first[1:] == first[:-1]
+        if not ((first[1:] > first[:-1]) | (tied & (second[1:] > second[:-1]))).all() or (first >= second).any():
+            return False
+    return True
+
+
+def _within_layers(links: Links, layer_start: NDArray[np.int64]) -> bool:
+    """Whether links in canonical form join nodes of one layer each: the highest second end tells of all in a layer."""
+    begins, stop = _by_layer(links, layer_start)
+    return bool((np.maximum.reduceat(links[:, 1], begins) < stop).all()) if len(links) else True
+
+
+def _between_layers(links: Links, layer_start: NDArray[np.int64]) -> bool:
+    """Whether links in canonical form join nodes of different layers."""
+    begins, stop = _by_layer(links, layer_start)
+    return bool((np.minimum.reduceat(links[:, 1], begins) >= stop).all()) if len(links) else True
+
+
+def _by_layer(links: Links, layer_start: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For the layers that first ends are in: the row where each begins, and the node where its layer ends."""
+    rows = np.searchsorted(links[:, 0], layer_start.astype(links.dtype))  # of one type: no copy as another
+    some = rows[1:] > rows[:-1]
+    return rows[:-1][some], layer_start[1:][some]
 
 
 def _check_id_order(graph: MultiplexGraph) -> None:

@@ -138,3 +138,55 @@ def test_running_out_of_memory_is_one_line_and_exit_code_2(monkeypatch, capsys):
         main()
     assert end.value.code == 2
     assert capsys.readouterr() == ("", "error: not enough memory (cannot have 80 GB)\n")
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        RuntimeError("[enforce fail at alloc_cpu.cpp:118] DefaultCPUAllocator: can't allocate memory: you tried …"),
+        ImportError("libtorch.so: failed to map segment from shared object"),
+        RuntimeError("can't start new thread"),
+    ],
+)
+def test_libraries_that_run_out_of_memory_are_understood(problem, monkeypatch, capsys):
+    def too_much(text, format):
+        raise problem
+
+    monkeypatch.setattr(info, "load_data", too_much)
+    monkeypatch.setattr(sys, "argv", ["mpxgat", "info", "aucs"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    assert capsys.readouterr() == ("", f"error: not enough memory ({problem})\n")
+
+
+def test_other_mistakes_of_ours_keep_their_traceback(monkeypatch):
+    def broken(text, format):
+        raise RuntimeError("a mistake")
+
+    monkeypatch.setattr(info, "load_data", broken)
+    monkeypatch.setattr(sys, "argv", ["mpxgat", "info", "aucs"])
+    with pytest.raises(RuntimeError, match="a mistake"):
+        main()
+
+
+def test_an_interrupt_before_the_command_begins_is_exit_code_130(monkeypatch, capsys):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mpxgat.cli.app.app", interrupted)
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 130
+    assert capsys.readouterr() == ("", "stopped\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+@pytest.mark.parametrize("arguments", [("datasets",), ("datasets", "--json"), ("--help",)])
+def test_a_result_that_cannot_be_written_is_one_line_and_exit_code_2(arguments):
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            [*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False
+        )
+    assert result.returncode == 2
+    assert result.stderr == "error: cannot write the result: No space left on device\n"

@@ -183,3 +183,14 @@ def test_a_model_that_cannot_match_is_named(tmp_path, arguments):
 
 def test_no_run_is_named(tmp_path):
     assert "no run here" in refusal("match", tmp_path)
+
+
+def test_ctrl_c_says_that_nothing_was_written(monkeypatch, tmp_path):
+    def interrupted(run):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(match, "load_matcher", interrupted)
+    result = run("match", tmp_path / "run", "-o", tmp_path / "matches.csv")
+    assert result.exit_code == 130
+    assert result.stderr == "nothing has been written; the same command begins anew\n"
+    assert list(tmp_path.iterdir()) == []

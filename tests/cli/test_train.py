@@ -141,7 +141,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_info_how_far_it_is(data, train
             if part.startswith("layer 2") and epoch.epoch == 3:
                 raise KeyboardInterrupt
 
-        learn(self, graph, type(session)(session.checkpoints, session.identity, report, 1, session.save_every))
+        learn(self, graph, type(session)(session.checkpoints, session.identity, report, save_every=session.save_every))
 
     folder = tmp_path / "a run"
     with monkeypatch.context() as patch:

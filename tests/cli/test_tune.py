@@ -237,3 +237,13 @@ def test_a_folder_of_another_search_is_refused(tuned, data, grid):
         result = run_tune(data, "--grid", grid, "-o", tuned[0], *SMALL, *options)
         assert isinstance(result.exception, MpxgatError)
         assert f"holds another search: {said}" in str(result.exception)
+
+
+def test_ctrl_c_before_a_search_is_begun_says_nothing_of_it(data, grid, tmp_path, monkeypatch):
+    def interrupted(self, graph):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mpxgat.tuning.search.Search.begin", interrupted)
+    result = run_tune(data, "--grid", grid, "-o", tmp_path / "out", *SMALL)
+    assert (result.exit_code, result.stderr) == (130, "")
+    assert not (tmp_path / "out").exists()

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from mpxgat.errors import InputError, OutputError
@@ -61,3 +63,34 @@ def test_undefined_measures_are_none():
     graph = graph_of("x.a x.b", "y.a y.b")
     cell = run_cell(cell_key("tiny", "marked", "rules", {}, 0), graph)
     assert cell.measures["inter"]["auc"] is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"key": {"dataset": 1, "protocol": "marked", "model": "rules", "settings": {}, "seed": 0}},
+        {"key": {"dataset": "a", "protocol": "marked", "model": "rules", "settings": {}, "seed": "0"}},
+        {"measures": {"intra": 0.5}},
+        {"measures": {"intra": {"auc": "0.5"}}},
+        {"measures": {"intra": {"auc": 10**400}}},
+        {"training": {"parts": {"a": {"epochs": None}}}},
+        {"seconds": []},
+        {"peak_rss_mb": "much"},
+        {"made_with": None},
+    ],
+)
+def test_a_result_with_parts_of_another_kind_is_named(cells, tmp_path, change):
+    file = ResultsFile(tmp_path / "results.jsonl")
+    file.append(cells[0])
+    row = {**json.loads(file.path.read_text()), **change}
+    file.path.write_text(json.dumps(row) + "\n")
+    with pytest.raises(InputError, match=rf"results.jsonl:1: not a result \({next(iter(change))} has the wrong type"):
+        file.read()
+
+
+def test_bytes_that_are_no_text_are_named(cells, tmp_path):
+    file = ResultsFile(tmp_path / "results.jsonl")
+    file.append(cells[0])
+    file.path.write_bytes(file.path.read_bytes() + b"\xff\n")
+    with pytest.raises(InputError, match=r"results.jsonl:2: not a result"):
+        file.read()

@@ -59,3 +59,13 @@ def test_a_section_is_replaced_and_the_rest_stays(tmp_path):
     assert page.read_text() == "# Title\n<!-- results a: begin -->\n\nnew\n\n<!-- results a: end -->\nafter\n"
     with pytest.raises(InputError, match="results b: begin"):
         write_section(page, "b", "new\n")
+
+
+def test_a_page_that_is_no_text_is_named(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_bytes(b"one\n\xff\n")
+    with pytest.raises(InputError, match=r"page.md:2: byte 0xff is not UTF-8 text"):
+        write_section(page, "a", "new\n")
+    with pytest.raises(InputError, match="cannot read"):
+        write_section(tmp_path, "a", "new\n")
+    assert page.read_bytes() == b"one\n\xff\n"

@@ -1,5 +1,6 @@
 """Embeddings in files, read back by other tools."""
 
+import time
 from urllib.parse import unquote
 
 import numpy as np
@@ -109,3 +110,11 @@ def test_a_place_that_cannot_be_written_leaves_nothing(tmp_path):
     with pytest.raises(OutputError, match="cannot write"):
         write_embeddings(GRAPH, H, V, tmp_path / "e.txt")
     assert [path.name for path in tmp_path.iterdir()] == ["e.vertical.txt"]
+
+
+def test_the_clock_is_not_in_the_file(tmp_path, monkeypatch):
+    written = []
+    for now in (0.0, 1.7e9):  # 1970 is before the first day that a zip file can name
+        monkeypatch.setattr(time, "time", lambda now=now: now)
+        written.append(write_embeddings(GRAPH, H, V, tmp_path / f"{now}.npz")[0].read_bytes())
+    assert written[0] == written[1]

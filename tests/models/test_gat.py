@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from mpxgat.errors import SettingError
+from mpxgat.errors import InputError, SettingError
 from mpxgat.metrics import auc
-from mpxgat.models import make_model
+from mpxgat.models import load_model, make_model
 from mpxgat.models.gat import GAT
 from mpxgat.models.mpxgat import MPXGAT
 from mpxgat.models.mpxgat_random import MPXGATRandom
@@ -72,3 +72,16 @@ def test_links_they_were_trained_on_are_told_from_others(model):
     others = rng.integers(graph.n_nodes, size=(4000, 2))
     others = others[graph.node_layer[others[:, 0]] != graph.node_layer[others[:, 1]]]
     assert auc(fitted.score(graph.inter), fitted.score(others)) > 0.7
+
+
+@pytest.mark.parametrize("change", ["rows", "dimensions", "numbers"])
+def test_a_file_without_a_vector_for_each_node_is_refused(change, tmp_path):
+    graph = random_graph(3, people=20)
+    model = make_model("gat", seed=100, hidden=2, out=2, heads=1, epochs=1).fit(graph)
+    vectors = model.horizontal
+    wrong = {"rows": vectors[:-1], "dimensions": vectors.ravel(), "numbers": np.where(vectors == 0, 1, np.nan)}[change]
+    model._horizontal = np.ascontiguousarray(wrong, dtype=np.float32)
+    model._vertical = model._horizontal
+    model.save(tmp_path / "model.safetensors")
+    with pytest.raises(InputError, match="one for each node"):
+        load_model(tmp_path / "model.safetensors")

@@ -77,3 +77,18 @@ def test_a_file_of_another_kind_is_refused(checkpoint):
 
 def test_nothing_is_left_beside_the_checkpoint(checkpoint):
     assert [p.name for p in checkpoint.path.parent.iterdir()] == ["c.safetensors"]
+
+
+def test_a_checkpoint_with_other_numbers_than_were_saved_is_refused(checkpoint):
+    whole = checkpoint.path.read_bytes()
+    place = whole.index(np.array([1.0, 2.0], dtype=np.float32).tobytes())
+    checkpoint.path.write_bytes(whole[: place + 2] + b"\x01" + whole[place + 3 :])
+    with pytest.raises(TrainingError, match=r"cannot resume: .*damaged.*delete the file to train this part again"):
+        checkpoint.load()
+
+
+def test_a_checkpoint_after_infinitely_many_epochs_is_refused(checkpoint):
+    header = {"identity": IDENTITY, "epoch": float("inf"), "best_epoch": 1, "best_value": None, "stale": 0}
+    write_arrays(checkpoint.path, "mpxgat-checkpoint-1", {**header, "finished": False, "history": []}, {})
+    with pytest.raises(TrainingError, match="is damaged"):
+        checkpoint.load()

@@ -1,12 +1,13 @@
 """Searches over a model whose quality is a setting: the outcome is known, a trial takes milliseconds."""
 
+import sqlite3
 import subprocess
 import sys
 from contextlib import ExitStack, nullcontext
 
 import pytest
 
-from mpxgat.errors import InputError, MpxgatError, SettingError, TrainingError
+from mpxgat.errors import InputError, MpxgatError, OutputError, SettingError, TrainingError
 from mpxgat.splits import marked_nodes
 from mpxgat.synthetic import social
 from mpxgat.tuning.folder import SearchFolder
@@ -318,3 +319,27 @@ def test_two_processes_share_the_trials(search, tmp_path):
     made = search.begin(optuna_plan("toy", SPACE, TOTAL))
     assert [trial.number for trial in made.trials()] == list(range(1, TOTAL + 1))
     assert not list((made.folder.path / ".running").iterdir())
+
+
+def test_a_trial_that_is_damaged_in_the_storage_is_named(search):
+    made = search(optuna_plan("toy", SPACE, 1))
+    path = made.folder.path / "study.db"
+    content = path.read_bytes()
+    assert b'"number": 1' in content
+    path.write_bytes(content.replace(b'"number": 1', b'"number": []'[:11]))
+    with pytest.raises(InputError, match=r"study.db: optuna's storage is damaged \("):
+        made.trials()
+
+
+def test_a_storage_that_cannot_be_written_is_named(search, monkeypatch):
+    made = search(optuna_plan("toy", SPACE, 1))
+    connect = sqlite3.connect
+
+    def read_only(path, **options):
+        return connect(f"file:{path}?mode=ro", uri=True, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", read_only)
+    with pytest.raises(OutputError, match=r"study.db: cannot write: attempt to write a readonly database"):
+        search(optuna_plan("toy", SPACE, 2))
+    monkeypatch.undo()
+    assert len(made.trials()) == 1

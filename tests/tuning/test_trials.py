@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from mpxgat.errors import InputError, OutputError
@@ -38,3 +40,27 @@ def test_a_line_that_is_no_trial_is_named(tmp_path, line):
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
     with pytest.raises(OutputError, match="cannot write"):
         TrialsFile(tmp_path / "none" / "trials.jsonl").append(trial(1, 0.5))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"number": "1"},
+        {"settings": []},
+        {"state": ["finished"]},
+        {"measure": {}},
+        {"auc": []},
+        {"auc": {"inter": 0.5}},
+        {"auc": {"intra": None, "inter": None, "overall": 0.5}},
+        {"auc": {"intra": None, "inter": 2.5, "overall": 0.5}},
+        {"epochs": "many"},
+        {"seconds": 10**400},
+        {"problem": None},
+    ],
+)
+def test_a_trial_with_parts_of_another_kind_is_named(tmp_path, change):
+    file = TrialsFile(tmp_path / "trials.jsonl")
+    file.append(trial(1, 0.5))
+    file.path.write_text(json.dumps({**json.loads(file.path.read_text()), **change}) + "\n")
+    with pytest.raises(InputError, match=rf"trials.jsonl:1: not a trial \({next(iter(change))} is "):
+        file.read()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -34,7 +35,8 @@ from mpxgat.cli import (
     tune,
 )
 from mpxgat.cli.output import print_error, print_note
-from mpxgat.errors import MpxgatError, printable
+from mpxgat.errors import MpxgatError, OutputError, printable
+from mpxgat.process import is_out_of_memory
 from mpxgat.training.allocator import keep_freed_memory
 
 _STOPPED = 130  # what typer makes of Ctrl-C
@@ -85,6 +87,14 @@ def _options(
 
 def main() -> None:
     """Run the command line. Exit code 0, or 2 for what a user can mend (one line on standard error), 130 if stopped."""
+    try:
+        _run()
+    except KeyboardInterrupt:  # before typer watched for it, or after
+        print_note("stopped")
+        sys.exit(_STOPPED)
+
+
+def _run() -> None:
     # Torch's threads wait for each other after every operation. Spinning while they wait makes training a hundred
     # times slower as soon as another program wants a core; this must be said before torch is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -92,17 +102,41 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is no reason to fail
     try:
-        app()
+        _app_with_output()
     except MpxgatError as problem:
         print_error(problem)
-        sys.exit(2)
-    except MemoryError as problem:
-        print_error(MpxgatError(f"not enough memory ({printable(problem)})"))
         sys.exit(2)
     except SystemExit as end:
         if end.code == _STOPPED:
             print_note("stopped")
         raise
+    except Exception as problem:
+        if not is_out_of_memory(problem):
+            raise
+        reason = f" ({printable(problem, 200)})" if str(problem) else ""
+        print_error(MpxgatError(f"not enough memory{reason}"))
+        sys.exit(2)
+
+
+def _app_with_output() -> None:
+    """The command with all its output out; OutputError if that cannot be written, unless its reader went away."""
+    try:
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+        sys.exit(1)
+    except OSError as problem:  # those of files have names already
+        _drop_output()
+        raise OutputError(f"cannot write the result: {printable(problem.strerror or problem)}") from None
+
+
+def _drop_output() -> None:
+    """Let what could not be written go, or Python would try again at its end."""
+    with suppress(OSError, ValueError):  # ValueError: a stream that is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

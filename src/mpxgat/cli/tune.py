@@ -66,11 +66,12 @@ def tune(
     with progress(f"reading {data}", quiet=json):
         graph, label, validation = _validation(data, format, seed)
     search = Search(SearchFolder(output), Task(model, measure, seed, validation), plan, label)
-    search.begin(graph)
     try:
+        search.begin(graph)
         _run(search, jobs, quiet=json)
     except KeyboardInterrupt:
-        print_note(f"{len(search.trials())} trial(s) are on record; the same command goes on with the rest")
+        if search.folder.begun:
+            print_note(f"{len(search.trials())} trial(s) are on record; the same command goes on with the rest")
         raise
     _print_result(search, json=json)
 

@@ -32,8 +32,10 @@ def matrix_of(
     columns: Callable[[Pairs], Mapping[Column, Values]], pairs: NDArray[np.integer[Any]]
 ) -> NDArray[np.float32]:
     """(k, f) the numbers of (k, 2) pairs side by side, computed for a bounded number of pairs at once."""
-    found = np.empty((len(pairs), len(columns(PairList(pairs[:0])))), dtype=np.float32)
-    for start in range(0, len(pairs), _PAIRS_AT_ONCE):
+    first = matrix(columns(PairList(pairs[:_PAIRS_AT_ONCE])))
+    found = np.empty((len(pairs), first.shape[1]), dtype=np.float32)
+    found[:_PAIRS_AT_ONCE] = first
+    for start in range(_PAIRS_AT_ONCE, len(pairs), _PAIRS_AT_ONCE):
         part = slice(start, start + _PAIRS_AT_ONCE)
         found[part] = matrix(columns(PairList(pairs[part])))
     return found

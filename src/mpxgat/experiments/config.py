@@ -20,6 +20,7 @@ from mpxgat.splits import check_protocol
 CONFIGS = Path(__file__).parent / "configs"  # part of the package, so that an installed one has them too
 _KINDS = ("intra", "inter", "overall")
 _SCALES = ("linear", "log")
+_MOST_SEEDS = 10_000
 
 
 def read_config(path: Path) -> Experiment:
@@ -27,7 +28,7 @@ def read_config(path: Path) -> Experiment:
     top = Fields(read_toml(path), path, "")
     title = top.text("title")
     protocol = top.text("protocol", "marked")
-    seeds = top.whole("seeds", 5)
+    seeds = _seeds(top, 5)
     measures = tuple(top.texts("measures", ("intra", "inter")))
     sweep_fields = top.table("sweep")
     entries = top.tables("cell")
@@ -53,6 +54,13 @@ def read_config(path: Path) -> Experiment:
     return experiment
 
 
+def _seeds(fields: Fields, default: int) -> int:
+    seeds = fields.whole("seeds", default)
+    if seeds > _MOST_SEEDS:
+        raise fields.problem(f"seeds is {seeds}, expected at most {_MOST_SEEDS}")
+    return seeds
+
+
 def _sweep(fields: Fields) -> Sweep:
     sweep = Sweep(fields.text("argument"), fields.text("label"), fields.text("scale", _SCALES[0]))
     if sweep.scale not in _SCALES:
@@ -63,7 +71,7 @@ def _sweep(fields: Fields) -> Sweep:
 
 def _quick(fields: Fields, models: Container[str]) -> Quick:
     quick = Quick(
-        seeds=fields.whole("seeds", Quick.seeds),
+        seeds=_seeds(fields, Quick.seeds),
         datasets=tuple(fields.texts("datasets", ())),
         values=tuple(fields.numbers("values", ())),
         social=fields.table("social").values,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,11 +43,11 @@ class Fields:
         return self.text(name) if self._has(name) else None
 
     def whole(self, name: str, default: int = _REQUIRED) -> int:
-        """A whole number from 1 on."""
-        return int(self._take(name, default, lambda v: type(v) is int and v >= 1, "a whole number from 1 on"))
+        """A whole number from 1 to 2³¹ - 1."""
+        return int(self._take(name, default, lambda v: type(v) is int and 1 <= v < 2**31, "a whole number from 1 on"))
 
     def optional_whole(self, name: str) -> int | None:
-        """A whole number from 1 on, or None without the field."""
+        """Such a whole number, or None without the field."""
         return self.whole(name) if self._has(name) else None
 
     def optional_number(self, name: str) -> float | None:
@@ -101,7 +102,9 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    return isinstance(value, float)
 
 
 def _all(values: Any, fits: Callable[[Any], bool]) -> bool:

@@ -53,10 +53,13 @@ class GraphSpec:
 
     @classmethod
     def parse(cls, label: str) -> GraphSpec:
-        """The graph that a label stands for."""
+        """The graph that a label stands for; SettingError for a planted network with arguments that are none."""
         if match := _PLANTED.fullmatch(label):
             parts = [part.split("=") for part in match["arguments"].split(",") if part]
-            return cls.of_social({name: int(text) if text.isdigit() else float(text) for name, text in parts})
+            try:
+                return cls.of_social({name: int(text) if text.isdigit() else float(text) for name, text in parts})
+            except ValueError:
+                raise SettingError(f"no graph is called {quoted(label)}, expected such as social(people=600)") from None
         if match := _TOP.fullmatch(label):
             return cls(match["dataset"], int(match["layers"]))
         return cls(label)

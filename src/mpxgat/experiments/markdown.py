@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from mpxgat.errors import InputError, quoted
+from mpxgat.errors import InputError, printable, quoted
 from mpxgat.io.files import write_files
 
 BEGIN, END = "<!-- results {name}: begin -->", "<!-- results {name}: end -->"
@@ -26,7 +26,13 @@ def write_section(path: Path, name: str, content: str) -> None:
 def find_section(path: Path, name: str) -> tuple[str, str]:
     """A file's text up to and with the marker at which a section begins, and from the one on at which it ends."""
     begin, end = BEGIN.format(name=name), END.format(name=name)
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    try:
+        text = path.read_bytes().decode("utf-8") if path.exists() else ""
+    except OSError as problem:
+        raise InputError(f"cannot read: {printable(problem.strerror)}", path) from None
+    except UnicodeDecodeError as problem:
+        line = problem.object.count(b"\n", 0, problem.start) + 1
+        raise InputError(f"byte 0x{problem.object[problem.start]:02x} is not UTF-8 text", path, line) from None
     before, found, rest = text.partition(begin)
     _, closed, after = rest.partition(end)
     if not found or not closed:

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import platform
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -16,7 +17,10 @@ from typing import Any
 
 from mpxgat.errors import InputError, OutputError, printable
 from mpxgat.evaluation import Evaluation
+from mpxgat.io.json_lines import append_json_line, read_json_lines
 from mpxgat.process import versions
+
+_LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -72,36 +76,52 @@ class ResultsFile:
 
     def read(self) -> list[CellRecord]:
         """All records; InputError names a line that is none. A last line without its end is passed over."""
-        if not self.path.exists():
-            return []
-        text = self.path.read_text(encoding="utf-8")
-        whole = text[: text.rfind("\n") + 1]
-        return [self._record(line, number) for number, line in enumerate(whole.splitlines(), 1) if line]
+        return [self._record(row, number) for number, row in read_json_lines(self.path, "a result")]
 
     def append(self, record: CellRecord) -> None:
         """Add a record at the end, on disk when this returns."""
-        line = json.dumps(asdict(record), allow_nan=False) + "\n"
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with open(self.path, "ab+") as stream:
-                self._drop_unfinished_line(stream)
-                stream.write(line.encode())
-                stream.flush()
-                os.fsync(stream.fileno())
         except OSError as problem:
-            raise OutputError(f"{self.path}: cannot write: {printable(problem.strerror)}") from None
+            raise OutputError(f"{printable(self.path, 300)}: cannot write: {printable(problem.strerror)}") from None
+        append_json_line(self.path, asdict(record))
 
-    @staticmethod
-    def _drop_unfinished_line(stream: Any) -> None:
-        stream.seek(0)
-        content: bytes = stream.read()
-        stream.truncate(content.rfind(b"\n") + 1)
-
-    def _record(self, line: str, number: int) -> CellRecord:
+    def _record(self, row: Mapping[str, Any], number: int) -> CellRecord:
         try:
-            row = json.loads(line)
             values = {field.name: row[field.name] for field in fields(CellRecord)}
-            values["key"] = CellKey(**row["key"])
+            record = CellRecord(**{**values, "key": CellKey(**row["key"])})
         except (ValueError, KeyError, TypeError) as problem:
             raise InputError(f"not a result ({printable(problem)})", self.path, number) from None
-        return CellRecord(**values)
+        wrong = _wrong_part(record)
+        if wrong:
+            raise InputError(f"not a result ({wrong} has the wrong type)", self.path, number)
+        return record
+
+
+def _wrong_part(record: CellRecord) -> str | None:
+    """The name of a part that is not what a record holds; None if all are."""
+    key = record.key
+    parts = {
+        "key": all(isinstance(text, str) for text in (key.dataset, key.protocol, key.model))
+        and isinstance(key.settings, dict)
+        and type(key.seed) is int,
+        "measures": _is_table(record.measures) and all(map(_are_numbers, record.measures.values())),
+        "training": isinstance(record.training, dict)
+        and _is_table(parts := record.training.get("parts", {}))
+        and all(type(part.get("epochs")) is int for part in parts.values()),
+        "seconds": isinstance(record.seconds, dict) and _are_numbers(record.seconds),
+        "peak_rss_mb": _are_numbers({"": record.peak_rss_mb}),
+        "made_with": isinstance(record.made_with, dict),
+    }
+    return next((name for name, right in parts.items() if not right), None)
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(row, dict) for row in value.values())
+
+
+def _are_numbers(values: Mapping[str, object]) -> bool:
+    return all(
+        value is None or (isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST)
+        for value in values.values()
+    )

@@ -6,6 +6,7 @@ Not a graph format: the container of splits and, later, of fitted models.
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,15 +19,15 @@ from safetensors.numpy import load, save
 from mpxgat.errors import InputError, printable
 from mpxgat.io.files import read_bytes, write_files
 
-_HEADER = "header"
+_HEADER, _CHECKSUM = "header", "checksum"
 
 
 def write_arrays(path: Path, kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a file of the given kind; the same content gives the same bytes."""
-    text = json.dumps({"kind": kind, **header}).encode()
+    content = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    text = json.dumps({"kind": kind, **header, _CHECKSUM: _checksum(content)}).encode()
     # safetensors' own metadata keeps no order of keys, so the header goes in as an array of bytes.
-    content = {_HEADER: np.frombuffer(text, dtype=np.uint8)} | dict(arrays)
-    write_files({path: save({name: np.asarray(array, order="C") for name, array in content.items()})})
+    write_files({path: save({_HEADER: np.frombuffer(text, dtype=np.uint8)} | content)})
 
 
 def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -36,8 +37,20 @@ def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArra
         arrays = load(content)
         header = json.loads(arrays.pop(_HEADER).tobytes())
         found = header["kind"]
-    except (SafetensorError, KeyError, TypeError, ValueError, AttributeError) as problem:
+    except (SafetensorError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as problem:
         raise InputError(f"not a file of kind {kind}, or a damaged one ({printable(problem)})", path) from None
     if found != kind:
         raise InputError(f"the file is of kind {printable(found)}, expected {kind}", path)
+    if header.pop(_CHECKSUM, None) not in (None, _checksum(arrays)):  # files of earlier versions have none
+        raise InputError("the file is damaged: its numbers are not those that were written", path)
     return header, arrays
+
+
+def _checksum(arrays: Mapping[str, NDArray[Any]]) -> int:
+    """CRC-32 of all arrays with their names, types and shapes."""
+    found = 0
+    for name in sorted(arrays):
+        array = arrays[name]
+        found = zlib.crc32(f"{name} {array.dtype.str} {array.shape}".encode(errors="replace"), found)
+        found = zlib.crc32(array.reshape(-1).view(np.uint8).data if array.size else b"", found)
+    return found

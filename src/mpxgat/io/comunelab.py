@@ -33,6 +33,7 @@ from mpxgat.io.columns import Columns, single_blanks, split_columns
 from mpxgat.io.comunelab_writer import LABEL, LABEL_HEADER, companions, write_extended, write_shortest
 from mpxgat.io.files import read_text
 from mpxgat.io.layer_names import names_in_order, number_layers
+from mpxgat.io.limits import check_filled, taken
 from mpxgat.io.registry import Format
 from mpxgat.io.text_numbers import parse_numbers
 
@@ -144,11 +145,13 @@ def _read_layers(path: Path) -> tuple[list[str], list[str]]:
     if len(layers.header) < 2:
         raise layers.error("1 column, expected 'layerID layerLabel'", -1)
     ids, names = layers.columns[0].to_pylist(), layers.columns[1].to_pylist()
+    seen: set[str] = set()
     for row, name in enumerate(names):
         if not name:
             raise layers.error(f"layer {quoted(ids[row])} has no name", row)
-        if name in names[:row]:
+        if name in seen:
             raise layers.error(f"a second layer is called {quoted(name)}, expected different names", row)
+        seen.add(name)
     return ids, names
 
 
@@ -156,14 +159,17 @@ def _with_attributes(graph: MultiplexGraph, path: Path, edges: Columns, extended
     """The graph with the columns of the nodes file as attributes; every node must be listed there."""
     table = _read_companion(path, "nodeID nodeLabel")
     names = [LABEL if name == LABEL_HEADER else name for name in table.header[1:]]
-    for number, name in enumerate(names):
-        if name in names[:number]:
-            raise table.error(f"a second column is called {quoted(name)}, expected different names", -1)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise table.error(f"a second column is called {quoted(twice)}, expected different names", -1)
+    size = len(edges.content) + len(table.source.content)
+    check_filled(graph.n_nodes, len(names), size, path)
     ids, *values = (column.cast(pa.large_string()).combine_chunks() for column in table.columns)
     row = pc.index_in(graph.ids, value_set=ids)
     if row.null_count:
         raise _dangling(graph.ids.filter(row.is_null()), path, edges, extended)
-    return replace(graph, attributes={name: column.take(row) for name, column in zip(names, values, strict=True)})
+    columns = zip(names, values, strict=True)
+    return replace(graph, attributes={name: taken(column, row, name, size, path) for name, column in columns})
 
 
 def _dangling(missing: pa.LargeStringArray, path: Path, edges: Columns, extended: bool) -> InputError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import stat
 import tempfile
@@ -11,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from mpxgat.errors import InputError, OutputError, printable
+from mpxgat.io.limits import most_unpacked
 
 _BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
@@ -39,7 +41,7 @@ def read_bytes(path: Path) -> bytes:
     try:
         content = path.read_bytes()
         if content[:2] == b"\x1f\x8b":
-            content = gzip.decompress(content)
+            content = _unpacked(content, path)
     except (gzip.BadGzipFile, EOFError, zlib.error) as problem:
         raise InputError(f"the gzip data is damaged or cut off ({printable(problem)})", path) from None
     except OSError as problem:
@@ -47,6 +49,18 @@ def read_bytes(path: Path) -> bytes:
     if not content.strip():
         raise InputError("the file is empty", path)
     return content
+
+
+def _unpacked(content: bytes, path: Path) -> bytes:
+    most = most_unpacked(len(content))
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+        unpacked = stream.read(most + 1)
+    if len(unpacked) > most:
+        raise InputError(
+            f"the gzip file of {len(content)} bytes unpacks to more than {most}; if that is meant, unpack it first",
+            path,
+        )
+    return unpacked
 
 
 def read_utf8(path: Path) -> bytes:
@@ -87,8 +101,7 @@ def write_files(files: Mapping[Path, Content]) -> list[Path]:
             temporary[path] = Path(name)
             with os.fdopen(handle, "wb") as stream:
                 if isinstance(content, bytes):
-                    packed = path.name.lower().endswith(".gz")
-                    stream.write(gzip.compress(content, mtime=0) if packed else content)  # no date: same bytes
+                    stream.write(_packed(content) if path.name.lower().endswith(".gz") else content)
             if not isinstance(content, bytes):
                 content(Path(name))
             with open(name, "rb+") as stream:
@@ -104,6 +117,12 @@ def write_files(files: Mapping[Path, Content]) -> list[Path]:
         for leftover in temporary.values():
             leftover.unlink(missing_ok=True)
     return list(files)
+
+
+def _packed(content: bytes) -> bytes:
+    """As gzip, without a date: the same bytes for the same content; stored as it is if `read_bytes` would refuse it."""
+    packed = gzip.compress(content, mtime=0)
+    return packed if len(content) <= most_unpacked(len(packed)) else gzip.compress(content, 0, mtime=0)
 
 
 def _refuse_to_replace(path: Path) -> None:

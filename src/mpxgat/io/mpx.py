@@ -30,6 +30,7 @@ from mpxgat.features import Features
 from mpxgat.graph import MultiplexGraph
 from mpxgat.identity import link_by_id
 from mpxgat.io.files import read_text
+from mpxgat.io.limits import check_filled, taken
 from mpxgat.io.mpx_schema import Columns, Schema, read_schema
 from mpxgat.io.mpx_sections import Sections, cut
 from mpxgat.io.mpx_values import Places, Values, check_width, first_true, layer_numbers, layers_in_order, values_of
@@ -56,6 +57,9 @@ def read(path: Path) -> MultiplexGraph:
     places = [vertices, *edges]
     for place in places:
         check_width(place, path)
+    most_nodes = len(vertices.rows) + 2 * sum(len(place.rows) for place in edges)
+    attributes = {attribute for columns in schema.vertex.values() for attribute in columns}
+    check_filled(most_nodes, len(attributes) + len(schema.actor), len(text), path)
     layers = schema.layers if schema.layers is not None else layers_in_order(places, path)
     numbers = [layer_numbers(place, layers, path) for place in places]
 
@@ -70,7 +74,7 @@ def read(path: Path) -> MultiplexGraph:
     explicit = schema.declares_pairs or "INTERLAYER EDGES" in sections.present or graph.n_inter > 0
     if not explicit:
         graph = link_by_id(graph)
-    return _with_actor_attributes(graph, sections, schema, path)
+    return _with_actor_attributes(graph, sections, schema, path, len(text))
 
 
 def _node_table(place: Places, layer: NDArray[np.int64], layers: list[str], schema: Schema, path: Path) -> NodeTable:
@@ -141,7 +145,9 @@ def _joined(tables: Sequence[EdgeTable]) -> EdgeTable:
     )
 
 
-def _with_actor_attributes(graph: MultiplexGraph, sections: Sections, schema: Schema, path: Path) -> MultiplexGraph:
+def _with_actor_attributes(
+    graph: MultiplexGraph, sections: Sections, schema: Schema, path: Path, size: int
+) -> MultiplexGraph:
     """Attributes of actors given to each of their nodes, where the vertex has no value of that name itself."""
     place = Places(sections.get("ACTORS"), ("actor",), ())
     values = values_of(place, np.zeros(len(place.rows), dtype=np.int64), lambda _: schema.actor, path)
@@ -155,7 +161,8 @@ def _with_actor_attributes(graph: MultiplexGraph, sections: Sections, schema: Sc
     attributes = dict(graph.attributes)
     row_of_node = pc.index_in(graph.ids, value_set=actors)
     for name, _ in schema.actor:
-        column = pc.fill_null(place.rows.scattered(values.wanted(name, numbers=False)).take(row_of_node), "")
+        of_actors = place.rows.scattered(values.wanted(name, numbers=False))
+        column = pc.fill_null(taken(of_actors, row_of_node, name, size, path), "")
         own = attributes.get(name)
         attributes[name] = column if own is None else pc.if_else(pc.equal(own, ""), column, own)
     return replace(graph, attributes=attributes)

@@ -53,21 +53,23 @@ def read_schema(sections: Sections, path: Path) -> Schema:
     is_multiplex = _is_multiplex(sections, path)
     layers, declares_pairs = _layers(sections.get("LAYERS"), is_multiplex, path)
     schema = Schema(is_multiplex, layers, declares_pairs)
+    known = None if layers is None else set(layers)
+    seen: set[tuple[int, str]] = set()
     for _, attribute, line in _declarations(sections, "ACTOR ATTRIBUTES", (0,), path):
-        _add(schema.actor, attribute, path, line)
+        _add(schema.actor, attribute, seen, path, line)
     for keys, attribute, line in _declarations(sections, "VERTEX ATTRIBUTES", (1,), path):
-        _check_known(keys, layers, path, line)
-        _add(schema.vertex.setdefault(keys[0], []), attribute, path, line)
+        _check_known(keys, known, path, line)
+        _add(schema.vertex.setdefault(keys[0], []), attribute, seen, path, line)
     for section, allowed, general in (
         ("EDGE ATTRIBUTES", (0, 1, 2), (schema.every_intra_edge, schema.every_inter_edge)),
         ("INTRALAYER EDGE ATTRIBUTES", (0, 1), (schema.every_intra_edge,)),
         ("INTERLAYER EDGE ATTRIBUTES", (0, 2), (schema.every_inter_edge,)),
     ):
         for keys, attribute, line in _declarations(sections, section, allowed, path):
-            _check_known(keys, layers, path, line)
+            _check_known(keys, known, path, line)
             columns = (schema.edge.setdefault(_pair(keys[0], keys[-1]), []),) if keys else general
             for column in columns:
-                _add(column, attribute, path, line)
+                _add(column, attribute, seen, path, line)
     return schema
 
 
@@ -144,13 +146,16 @@ def _declarations(
     return found
 
 
-def _check_known(keys: list[str], layers: list[str] | None, path: Path, line: int) -> None:
+def _check_known(keys: list[str], layers: set[str] | None, path: Path, line: int) -> None:
     for name in keys:
         if layers is not None and name not in layers:
             raise InputError(f"unknown layer {quoted(name)}, expected one of those under #LAYERS", path, line)
 
 
-def _add(columns: Columns, attribute: Attribute, path: Path, line: int) -> None:
-    if attribute.name in (known.name for known in columns):
+def _add(columns: Columns, attribute: Attribute, seen: set[tuple[int, str]], path: Path, line: int) -> None:
+    """Add an attribute; ``seen`` holds the names that lists of columns, known by their identity, have already."""
+    key = (id(columns), attribute.name)
+    if key in seen:
         raise InputError(f"attribute {quoted(attribute.name)} is declared twice, expected once", path, line)
+    seen.add(key)
     columns.append(attribute)

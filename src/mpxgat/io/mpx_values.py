@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -85,11 +86,19 @@ class Values:
     def wanted(self, name: str, *, numbers: bool) -> NDArray[np.int64]:
         """(rows,) the field that holds attribute ``name``, or -1; ``numbers``: only if it is declared numeric."""
         position = np.full(max(len(self.columns), 1), -1, dtype=np.int64)
+        for kind, place in self._places[numbers].get(name, ()):
+            position[kind] = self.first + place
+        return position[self.kind]
+
+    @cached_property
+    def _places(self) -> dict[bool, dict[str, list[tuple[int, int]]]]:
+        """Of numeric attributes, and of all: by name the kinds that have it, each with its place (the last wins)."""
+        places: dict[bool, dict[str, list[tuple[int, int]]]] = {True: {}, False: {}}
         for kind, columns in enumerate(self.columns):
             for place, attribute in enumerate(columns):
-                if attribute.name == name and (attribute.is_number or not numbers):
-                    position[kind] = self.first + place
-        return position[self.kind]
+                for found in (places[False], *([places[True]] if attribute.is_number else [])):
+                    found.setdefault(attribute.name, []).append((kind, place))
+        return places
 
     def numbers(self, name: str, default: float, path: Path) -> NDArray[np.float64] | None:
         """(rows,) values of a numeric attribute; None where no row has it."""

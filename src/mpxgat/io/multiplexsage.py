@@ -26,6 +26,7 @@ from mpxgat.errors import GraphError, InputError, quoted
 from mpxgat.features import Features
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.files import read_text
+from mpxgat.io.limits import check_filled
 from mpxgat.io.multiplexsage_writer import write, write_with_held_out
 from mpxgat.io.registry import Format
 
@@ -46,7 +47,7 @@ def read_training(path: Path) -> MultiplexGraph:
 
 
 def _read(path: Path, *, with_removed: bool) -> MultiplexGraph:
-    content = _load(path)
+    content, size = _load(path)
     head = content.get("graph")
     head = head if isinstance(head, dict) else {}  # networkx 1 wrote a list of pairs
     nodes, links = _entries(content, path)
@@ -59,9 +60,9 @@ def _read(path: Path, *, with_removed: bool) -> MultiplexGraph:
     declared = NodeTable(
         ids=ids,
         layer=layer,
-        horizontal_features=_features(nodes, "h", head.get("horizontal_features"), path),
-        vertical_features=_features(nodes, "v", head.get("vertical_features"), path),
-        attributes=_attributes(nodes, head, path),
+        horizontal_features=_features(nodes, "h", head.get("horizontal_features"), path, size),
+        vertical_features=_features(nodes, "v", head.get("vertical_features"), path, size),
+        attributes=_attributes(nodes, head, path, size),
     )
     kept, ends, weight = _links(nodes, links, layer, path, with_removed=with_removed)
     source, target = ends[:, 0], ends[:, 1]
@@ -79,9 +80,11 @@ def _problem(path: Path, table: str, row: int, message: str) -> InputError:
     return InputError(f"{table}[{row}]: {message}", path)
 
 
-def _load(path: Path) -> Entry:
+def _load(path: Path) -> tuple[Entry, int]:
+    """The object in a file, and the file's size in bytes."""
+    text = read_text(path)
     try:
-        content = json.loads(read_text(path))
+        content = json.loads(text)
     except json.JSONDecodeError as problem:
         raise InputError(f"column {problem.colno}: not valid JSON: {problem.msg}", path, problem.lineno) from None
     except RecursionError:
@@ -90,7 +93,7 @@ def _load(path: Path) -> Entry:
         raise InputError("a number of thousands of digits, expected an object with nodes and links", path) from None
     if not isinstance(content, dict):
         raise InputError(f"a JSON {type(content).__name__}, expected an object with nodes and links", path)
-    return content
+    return content, len(text)
 
 
 def _entries(content: Entry, path: Path) -> tuple[list[Entry], list[Entry]]:
@@ -123,11 +126,14 @@ def _sheets(nodes: list[Entry], head: Entry, path: Path) -> tuple[list[str], NDA
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise InputError(f"graph.layers is {quoted(names)}, expected a list of names", path)
     _texts(names, "graph.layers", path)
+    place = {
+        name: row for row, name in reversed(list(enumerate(names)))
+    }  # the first of equals, which are refused later
     layer = []
     for row, entry in enumerate(nodes):
         sheet = entry["sheet"]
-        if isinstance(sheet, str) and sheet in names:
-            sheet = names.index(sheet)
+        if isinstance(sheet, str):
+            sheet = place.get(sheet, sheet)
         if not isinstance(sheet, int) or not 0 <= sheet < len(names):
             raise _problem(
                 path, "nodes", row, f"unknown sheet {quoted(sheet)}, expected one of the {len(names)} of graph.layers"
@@ -196,7 +202,7 @@ def _texts(values: list[str], what: str, path: Path) -> pa.LargeStringArray:
         ) from None
 
 
-def _features(nodes: list[Entry], key: str, names: Any, path: Path) -> Features | None:
+def _features(nodes: list[Entry], key: str, names: Any, path: Path, size: int) -> Features | None:
     """Lists ``h`` or ``v`` of the nodes; a node without one has zeros."""
     if names is None:
         first = next((entry[key] for entry in nodes if isinstance(entry.get(key), list)), None)
@@ -206,6 +212,7 @@ def _features(nodes: list[Entry], key: str, names: Any, path: Path) -> Features 
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise InputError(f"the names of features {key!r} are {quoted(names)}, expected a list of texts", path)
     _texts(names, "graph features", path)
+    check_filled(len(nodes), len(names), size, path)
     values = np.zeros((len(nodes), len(names)), dtype=np.float32)
     for row, entry in enumerate(nodes):
         found = entry.get(key, [0] * len(names))
@@ -215,7 +222,7 @@ def _features(nodes: list[Entry], key: str, names: Any, path: Path) -> Features 
     return Features(tuple(names), values)
 
 
-def _attributes(nodes: list[Entry], head: Entry, path: Path) -> dict[str, pa.LargeStringArray]:
+def _attributes(nodes: list[Entry], head: Entry, path: Path, size: int) -> dict[str, pa.LargeStringArray]:
     """Objects ``attributes`` of the nodes, texts by name; a node without one of the names has an empty text."""
     names = head.get("attributes", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -227,6 +234,7 @@ def _attributes(nodes: list[Entry], head: Entry, path: Path) -> dict[str, pa.Lar
             raise _problem(path, "nodes", row, f"attributes is {quoted(values)}, expected an object of texts")
         found.update(dict.fromkeys(values))
     _texts(list(found), "attributes", path)
+    check_filled(len(nodes), len(found), size, path)
     return {
         name: _texts([entry.get("attributes", {}).get(name, "") for entry in nodes], "nodes", path) for name in found
     }

@@ -19,39 +19,37 @@ from pyarrow import parquet
 from mpxgat.errors import InputError, printable, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.files import read_bytes, write_files
+from mpxgat.io.parquet_columns import ParquetColumns, most_parquet
 from mpxgat.io.registry import Format
 from mpxgat.io.tables import edges_of, graph_from_tables, nodes_of, nodes_path
 
 _SUFFIX = ".parquet"
 _MAGIC = b"PAR1"
-# A small file needs no threads; ones just started when a short process ends can abort it.
-_BYTES_WORTH_THREADS = 1 << 20
 
 
 @dataclass(frozen=True)
 class ParquetTable:
-    """A table in a Parquet file; the columns' types are checked when they are asked for."""
+    """A table in a Parquet file; a column is read, and its type checked, when it is asked for."""
 
     path: Path
-    table: pa.Table
+    columns: ParquetColumns
 
     @property
     def names(self) -> list[str]:
-        names: list[str] = self.table.column_names
-        return names
+        return self.columns.names
 
     def text(self, name: str) -> pa.ChunkedArray:
-        column = self._checked(name, _is_text(self.table.column(name).type), "text or whole numbers")
+        column = self._checked(name, _is_text(self._type(name)), "text or whole numbers")
         return self._complete(name, column).cast(pa.large_string())
 
     def optional_text(self, name: str) -> pa.ChunkedArray:
-        kind = self.table.column(name).type
+        kind = self._type(name)
         plain = _is_text(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)
         column = self._checked(name, plain, "text or numbers")
         return column.cast(pa.large_string()).fill_null("")
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        kind = self.table.column(name).type
+        kind = self._type(name)
         column = self._checked(name, pa.types.is_floating(kind) or pa.types.is_integer(kind), "numbers")
         numbers: NDArray[np.float64] = self._complete(name, column).to_numpy().astype(np.float64)
         wrong = np.flatnonzero(~np.isfinite(numbers))
@@ -66,12 +64,14 @@ class ParquetTable:
     def header_error(self, message: str) -> InputError:
         return InputError(message, self.path)
 
+    def _type(self, name: str) -> pa.DataType:
+        return self.columns.schema.field(name).type
+
     def _checked(self, name: str, fits: bool, expected: str) -> pa.ChunkedArray:
-        column = self.table.column(name)
         if not fits:
-            found = printable(column.type)
+            found = printable(self._type(name))
             raise self.header_error(f"column {quoted(name)} has the type {found}, expected {expected}")
-        return column
+        return self.columns.read(name)
 
     def _complete(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         if column.null_count:
@@ -99,24 +99,32 @@ def read_parquet_table(path: Path) -> ParquetTable:
         raise InputError("this is no Parquet file, expected it to begin with 'PAR1'", path)
     if not content.endswith(_MAGIC):
         raise InputError("the Parquet file is cut off, expected it to end with 'PAR1'", path)
-    try:
-        source = parquet.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
-        table = source.read(use_threads=len(content) > _BYTES_WORTH_THREADS)
-        table.validate(full=True)  # also that texts are UTF-8
-        names = table.column_names
-    except (pa.ArrowException, OSError, ValueError) as problem:  # ValueError: names that are not UTF-8
-        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise InputError(f"the Parquet file is damaged ({printable(reason, 200)})", path) from None
+    columns = ParquetColumns(content, path)
+    names = columns.names
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"two columns are called {quoted(twice)}, expected different names", path)
-    return ParquetTable(path, table)
+    return ParquetTable(path, columns)
 
 
 def parquet_bytes(table: pa.Table, *, arrow_schema: bool = False) -> bytes:
     """A table as Parquet; ``arrow_schema`` keeps types that Parquet alone does not know, such as fixed-size lists."""
+    packed = _written(table, arrow_schema, "zstd", dictionary=True)
+    if table.nbytes > most_parquet(len(packed)):  # much of the same: our own reader would not believe it
+        return _written(table, arrow_schema, "none", dictionary=False)
+    return packed
+
+
+def _written(table: pa.Table, arrow_schema: bool, compression: str, *, dictionary: bool) -> bytes:
     sink = io.BytesIO()
-    parquet.write_table(table, sink, compression="zstd", write_page_checksum=True, store_schema=arrow_schema)
+    parquet.write_table(
+        table,
+        sink,
+        compression=compression,
+        use_dictionary=dictionary,
+        write_page_checksum=True,
+        store_schema=arrow_schema,
+    )
     return sink.getvalue()
 
 

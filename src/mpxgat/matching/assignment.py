@@ -37,25 +37,29 @@ def assign(pairs: NDArray[np.int32], probability: NDArray[np.float64], threshold
     rows = np.flatnonzero(probability >= threshold)
     rows = rows[np.lexsort((pairs[rows, 1], pairs[rows, 0]))]
     gain = _log_odds(probability[rows]) - _log_odds(threshold) + _PREFER_A_PAIR
-    for part in _components(pairs[rows]):
-        if len(part) == 1:  # most candidates above a high threshold have no competitor
-            chosen[rows[part]] = True
-            continue
+    alone, contested = _components(pairs[rows])
+    chosen[rows[alone]] = True
+    for part in contested:
         left, right = (np.unique(pairs[rows[part], side], return_inverse=True)[1] for side in (0, 1))
         solve = _best_dense if (left.max() + 1) * (right.max() + 1) <= _DENSE_ENTRIES else _best_sparse
         chosen[rows[part[solve(left, right, gain[part])]]] = True
     return chosen
 
 
-def _components(pairs: NDArray[np.int32]) -> list[NDArray[np.int64]]:
-    """The rows of (k, 2) pairs, those apart that share no node directly or by others; rows ascend."""
+def _components(pairs: NDArray[np.int32]) -> tuple[Places, list[Places]]:
+    """Rows of (k, 2) pairs that share no node with another row; and the others, those apart that share no node
+    directly or by others, in every part ascending. Most candidates above a high threshold have no competitor.
+    """
     if not len(pairs):
-        return []
+        return np.empty(0, dtype=np.int64), []
     left, right = (np.unique(pairs[:, side], return_inverse=True)[1] for side in (0, 1))
     n_left = left.max() + 1
     label = label_components(np.stack([left, n_left + right], axis=1), n_left + right.max() + 1)[left]
-    order = np.argsort(label, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+    alone = np.bincount(label)[label] == 1
+    contested = np.flatnonzero(~alone)
+    order = contested[np.argsort(label[contested], kind="stable")]
+    parts = np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if len(order) else []
+    return np.flatnonzero(alone), parts
 
 
 def _best_dense(left: Places, right: Places, gain: NDArray[np.float64]) -> Places:

@@ -35,7 +35,7 @@ def merge_units(graph: MultiplexGraph, pairs: Pairs, probability: NDArray[np.flo
     A pair whose units both have a node in some layer is passed over. Since probabilities fall from merge to merge,
     the pair that merges two units is the weakest link on every path that it makes.
     """
-    merger = _Merger(graph)
+    merger = _Merger(graph, pairs)
     order = np.lexsort((pairs[:, 1], pairs[:, 0], -probability))
     for (first, second), chance in zip(pairs[order].tolist(), probability[order].tolist(), strict=True):
         merger.offer(first, second, chance)
@@ -43,15 +43,24 @@ def merge_units(graph: MultiplexGraph, pairs: Pairs, probability: NDArray[np.flo
 
 
 class _Merger:
-    """Units that grow: nodes and layers (as bits) of each, by the number of one of the known units in it."""
+    """Units that grow: nodes and layers (as bits) of each, by the number of one of the known units in it.
 
-    def __init__(self, graph: MultiplexGraph):
-        self._unit = graph.unit.tolist()
-        self._members: list[list[int]] = [[] for _ in range(graph.n_units)]
-        self._layers = [0] * graph.n_units
-        for node, (unit, layer) in enumerate(zip(self._unit, graph.node_layer.tolist(), strict=True)):
-            self._members[unit].append(node)
-            self._layers[unit] |= 1 << layer
+    Only the units of nodes that are ``offered`` are looked at; the others stay as they are.
+    """
+
+    def __init__(self, graph: MultiplexGraph, offered: Pairs):
+        self._known = graph.unit
+        changing = np.zeros(graph.n_units, dtype=bool)
+        changing[graph.unit[offered]] = True
+        self._nodes = np.flatnonzero(changing[graph.unit])
+        self._unit: dict[int, int] = {}
+        self._members: dict[int, list[int]] = {}
+        self._layers: dict[int, int] = {}
+        columns = (self._nodes, graph.unit[self._nodes], graph.node_layer[self._nodes])
+        for node, unit, layer in zip(*(column.tolist() for column in columns), strict=True):
+            self._unit[node] = unit
+            self._members.setdefault(unit, []).append(node)
+            self._layers[unit] = self._layers.get(unit, 0) | 1 << layer
         self._found: list[tuple[int, int, float, int, int]] = []
 
     def offer(self, first: int, second: int, chance: float) -> None:
@@ -65,16 +74,17 @@ class _Merger:
         # A unit has at most as many nodes as there are layers, so relabelling it is cheap.
         for node in self._members[other]:
             self._unit[node] = one
-        self._members[one] += self._members[other]
-        self._layers[one] |= self._layers[other]
-        self._members[other], self._layers[other] = [], 0
+        self._members[one] += self._members.pop(other)
+        self._layers[one] |= self._layers.pop(other)
 
     def cliques(self) -> Cliques:
         """What has come of it."""
-        _, first, inverse = np.unique(self._unit, return_index=True, return_inverse=True)
+        unit = self._known.copy()
+        unit[self._nodes] = [self._unit[node] for node in self._nodes.tolist()]
+        _, first, inverse = np.unique(unit, return_index=True, return_inverse=True)
         number = np.empty(len(first), dtype=np.int32)
         number[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-        found = sorted(self._found)
-        nodes = np.array([(u, v, a, b) for u, v, _, a, b in found], dtype=NODE_DTYPE).reshape(-1, 4)
-        chances = np.array([chance for _, _, chance, _, _ in found], dtype=np.float64)
-        return Cliques(number[inverse], nodes[:, :2], chances, nodes[:, 2:])
+        nodes = np.array([(u, v, a, b) for u, v, _, a, b in self._found], dtype=NODE_DTYPE).reshape(-1, 4)
+        chances = np.array([chance for _, _, chance, _, _ in self._found], dtype=np.float64)
+        order = np.lexsort((nodes[:, 1], nodes[:, 0]))  # no pair is found twice
+        return Cliques(number[inverse], nodes[order, :2], chances[order], nodes[order, 2:])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mpxgat.errors import SettingError
 from mpxgat.frozen import frozen
 from mpxgat.graph import MultiplexGraph
-from mpxgat.links import pair_keys
+from mpxgat.links import found_among, pair_keys
 from mpxgat.matching.assignment import assign, check_threshold
 from mpxgat.matching.cliques import Cliques, merge_units
 from mpxgat.matching.matcher import Candidates, Matcher
@@ -206,8 +206,8 @@ def _candidates(matcher: Matcher, uniqueness: Uniqueness, layers: tuple[int, int
     found = uniqueness.graph.node_layer[candidates.pairs]
     if (found != layers).any():
         raise SettingError(f"the model offers candidates of other layers than {layers[0]} and {layers[1]}")
-    keys = pair_keys(candidates.pairs, uniqueness.graph.n_nodes)
-    if len(np.unique(keys)) < len(keys):
+    keys = np.sort(pair_keys(candidates.pairs, uniqueness.graph.n_nodes))
+    if (keys[1:] == keys[:-1]).any():
         raise SettingError("the model offers a pair twice, expected every candidate once")
     uniqueness.check_open(candidates.pairs)
     return candidates
@@ -225,7 +225,7 @@ def _agreed(graph: MultiplexGraph, part: _Searched, cliques: Cliques) -> _Agreed
     mine = np.flatnonzero((graph.node_layer[cliques.pairs] == part.layers).all(axis=1))
     wanted = pair_keys(cliques.pairs[mine], graph.n_nodes)
     # Pairs that were no candidates join the list, so that they have a rank.
-    further = mine[~np.isin(wanted, pair_keys(part.candidates.pairs, graph.n_nodes))]
+    further = mine[~found_among(wanted, np.sort(pair_keys(part.candidates.pairs, graph.n_nodes)))]
     pairs = np.concatenate([part.candidates.pairs, cliques.pairs[further]])
     probability = np.pad(part.candidates.probability, (0, len(further)))
     assigned = np.pad(part.assigned, (0, len(further)))
@@ -249,7 +249,7 @@ def _notes(
 ) -> tuple[str, ...]:
     """Why the model is silent, and which of some layers are tied to no other and got no match; sentences."""
     silence = dict.fromkeys(candidates.silence for candidates in searched if candidates.silence)
-    reached = set(np.unique(graph.node_layer[matched]).tolist())
+    reached = set(np.flatnonzero(np.bincount(graph.node_layer[matched].ravel())).tolist())
     wanted = set(layers) - reached
     untied = (why_untied(graph, number) for number in untied_layers(graph).tolist() if number in wanted)
     return (*silence, *untied)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Self
+
 import numpy as np
 from numpy.typing import NDArray
 
+from mpxgat.arrays import Arrays
+from mpxgat.errors import GraphError
+from mpxgat.graph import MultiplexGraph
 from mpxgat.models.base import Model, Positions, Scores
 
 _PAIRS_AT_ONCE = 1 << 16
@@ -26,6 +32,14 @@ class EmbeddingModel(Model):
     def vertical(self) -> Vectors:
         """(n, d) where every node stands across layers, aligned with ``graph.nodes``."""
         return self._fitted(self._vertical)
+
+    def restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> Self:
+        """As every model does; GraphError unless there is a row of finite numbers for each node."""
+        super().restore(graph, state, notes)
+        for vectors in (self.horizontal, self.vertical):
+            if vectors.ndim != 2 or len(vectors) != graph.n_nodes or not np.isfinite(vectors).all():
+                raise GraphError(f"vectors of the shape {vectors.shape}, expected finite ones, one for each node")
+        return self
 
     def score_block(self, rows: Positions, cols: Positions) -> Scores:
         """One matrix product."""

@@ -12,6 +12,7 @@ from mpxgat.arrays import graph_from_arrays
 from mpxgat.errors import GraphError, InputError, SettingError, printable, quoted
 from mpxgat.io.array_files import read_arrays
 from mpxgat.models.base import GRAPH, KIND, STATE, Model
+from mpxgat.process import is_out_of_memory
 
 _PLACES = {
     "auto": "auto:Auto",
@@ -66,4 +67,6 @@ def load_model(path: str | PathLike[str]) -> Model:
     except (GraphError, SettingError) as problem:
         raise InputError(str(problem), path) from None
     except (KeyError, TypeError, ValueError, RuntimeError) as problem:
+        if is_out_of_memory(problem):
+            raise
         raise InputError(f"a damaged model file ({printable(problem)})", path) from None

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from mpxgat.errors import SettingError, quoted
 
+_BEYOND_WHOLE = 2**63  # of 64 bits, with which everything computes
 _WORDS = {"int": "a whole number", "float": "a number", "str": "a text"}
 
 
@@ -47,13 +48,14 @@ class Settings:
 
 
 def _check_type(name: str, value: Any, kind: str) -> None:
-    """An int where an int is expected (not a bool), a number where a float is, a text where a text is."""
+    """An int of 64 bits where an int is expected (not a bool), a number where a float is, a text where a text is."""
     if value is None and "None" in kind:
         return
     expected = kind.split(" ")[0]
+    whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < _BEYOND_WHOLE
     fits = {
-        "int": isinstance(value, int) and not isinstance(value, bool),
-        "float": isinstance(value, int | float) and not isinstance(value, bool),
+        "int": whole,
+        "float": whole or isinstance(value, float),
         "str": isinstance(value, str),
     }[expected]
     if not fits:

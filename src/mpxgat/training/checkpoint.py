@@ -96,7 +96,7 @@ class Checkpoint:
             )
         except InputError as problem:
             raise TrainingError(f"cannot resume: {problem}; delete the file to train this part again") from None
-        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
             raise TrainingError(
                 f"cannot resume: {printable(self.path, 300)} is damaged ({printable(problem)}); "
                 "delete the file to train this part again"

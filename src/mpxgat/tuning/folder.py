@@ -29,6 +29,7 @@ from mpxgat.tuning.toml_files import toml_lines
 from mpxgat.tuning.trials import Trial, ranked
 
 KIND = "mpxgat-search-1"
+_SEARCH = "search.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,11 @@ class SearchFolder:
         """Where the best settings are."""
         return self.path / "best.toml"
 
+    @property
+    def begun(self) -> bool:
+        """Whether a search was begun here."""
+        return (self.path / _SEARCH).exists()
+
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Keep other processes from taking or recording a trial meanwhile."""
@@ -75,7 +81,7 @@ class SearchFolder:
         except (OSError, ValueError) as problem:  # ValueError: a NUL character in the path
             reason = printable(getattr(problem, "strerror", None) or problem)
             raise OutputError(f"{printable(self.path, 300)}: cannot make a folder: {reason}") from None
-        file = self.path / "search.json"
+        file = self.path / _SEARCH
         with self.turn():
             if not file.exists():
                 self._check_empty()

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +23,12 @@ from optuna.trial import TrialState
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import NullPool
 
-from mpxgat.errors import InputError
+from mpxgat.errors import InputError, OutputError, printable
 from mpxgat.tuning.book import Plan, Taken
 from mpxgat.tuning.folder import Claim, SearchFolder
 from mpxgat.tuning.space import Space, check_space, suggest, varied
 from mpxgat.tuning.task import GiveUp, Task
-from mpxgat.tuning.trials import FINISHED, PRUNED, Trial
+from mpxgat.tuning.trials import FINISHED, PRUNED, Trial, trial_from
 
 if TYPE_CHECKING:
     from mpxgat.training.loop import EpochReport
@@ -35,6 +38,7 @@ _RECORD, _PARTS = "record", "parts"  # names of a trial's attributes in the stor
 _SECONDS_TO_WAIT = 60  # for another process that writes
 _WARM_UP = 0.2  # share of a part's epochs before which trials are not compared
 _EPOCHS = 1_000_000  # more than a part ever has
+_UNWRITABLE = ("disk", "full", "readonly", "unable to open", "locked")  # in SQLite's messages
 
 
 def optuna_plan(model: str, space: Space, total: int, *, prune: bool = True) -> Plan:
@@ -53,30 +57,32 @@ class OptunaBook:
     def __init__(self, space: Space, total: int, prune: bool, folder: SearchFolder, task: Task):
         self._space, self._total, self._folder, self._task = space, total, folder, task
         self._running: optuna.Trial | None = None
-        path = folder.path / "study.db"
-        connect = partial(sqlite3.connect, path, timeout=_SECONDS_TO_WAIT, check_same_thread=False)
+        self._path = folder.path / "study.db"
+        connect = partial(sqlite3.connect, self._path, timeout=_SECONDS_TO_WAIT, check_same_thread=False)
         optuna.logging.set_verbosity(optuna.logging.ERROR)
-        try:
-            with folder.turn():
-                self._study = optuna.create_study(
-                    storage=optuna.storages.RDBStorage(
-                        "sqlite:///study.db", engine_kwargs={"creator": connect, "poolclass": NullPool}
-                    ),
-                    study_name="tune",
-                    direction="maximize",
-                    load_if_exists=True,
-                    pruner=optuna.pruners.MedianPruner() if prune else optuna.pruners.NopPruner(),
-                )
-        except (DatabaseError, StorageInternalError):
-            raise InputError("this is no storage of optuna's, or a damaged one", path) from None
+        with _named(self._path), folder.turn():
+            self._study = optuna.create_study(
+                storage=optuna.storages.RDBStorage(
+                    "sqlite:///study.db", engine_kwargs={"creator": connect, "poolclass": NullPool}
+                ),
+                study_name="tune",
+                direction="maximize",
+                load_if_exists=True,
+                pruner=optuna.pruners.MedianPruner() if prune else optuna.pruners.NopPruner(),
+            )
 
     def trials(self) -> list[Trial]:
         """All trials on record."""
-        found = [trial for trial in self._study.get_trials(deepcopy=False) if trial.state.is_finished()]
-        return [Trial(**trial.user_attrs[_RECORD]) for trial in found if _RECORD in trial.user_attrs]
+        with _named(self._path):
+            found = [trial for trial in self._study.get_trials(deepcopy=False) if trial.state.is_finished()]
+            return [trial_from(trial.user_attrs[_RECORD]) for trial in found if _RECORD in trial.user_attrs]
 
     def take(self) -> Taken | None:
         """A trial that a killed process has left, or a new one if there are not enough yet."""
+        with _named(self._path):
+            return self._take()
+
+    def _take(self) -> Taken | None:
         known = self._study.get_trials(deepcopy=False)
         for left in known:
             if left.state == TrialState.RUNNING and (claim := self._claim(left.number)):
@@ -92,9 +98,10 @@ class OptunaBook:
     def record(self, taken: Taken, trial: Trial) -> None:
         """Tell optuna."""
         assert self._running is not None
-        self._running.set_user_attr(_RECORD, asdict(trial))
         value = trial.value if trial.state == FINISHED else None
-        self._study.tell(self._running, value, _STATES.get(trial.state, TrialState.FAIL))
+        with _named(self._path):
+            self._running.set_user_attr(_RECORD, asdict(trial))
+            self._study.tell(self._running, value, _STATES.get(trial.state, TrialState.FAIL))
 
     def _claim(self, number: int) -> Claim | None:
         return self._folder.claim(f"trial-{number:06d}")
@@ -102,7 +109,7 @@ class OptunaBook:
     def _taken(self, trial: optuna.Trial, reported: set[int], claim: Claim) -> Taken:
         given = {name: self._value(trial, name) for name in self._space}
         self._running = trial
-        watch = _Watch(trial, reported, self._task.measure)
+        watch = _Watch(trial, reported, self._task.measure, self._path)
         return Taken(trial.number + 1, self._task.settings(given), claim, watch)
 
     def _value(self, trial: optuna.Trial, name: str) -> Any:
@@ -121,23 +128,41 @@ class _Watch:
     parts is added: optuna compares the best value of all steps, and this way it is one of the part in training.
     """
 
-    def __init__(self, trial: optuna.Trial, reported: set[int], measure: str):
-        self._trial, self._reported, self._measure = trial, reported, measure
+    def __init__(self, trial: optuna.Trial, reported: set[int], measure: str, path: Path):
+        self._trial, self._reported, self._measure, self._path = trial, reported, measure, path
         self._best: dict[str, float] = trial.user_attrs.get(_PARTS, {})
 
     def __call__(self, part: str, report: EpochReport) -> None:
         """After an epoch."""
         if report.validation is None or report.epoch < _WARM_UP * report.epochs or not _tells(part, self._measure):
             return
-        if part not in self._best or report.validation > self._best[part]:
-            self._best[part] = report.validation
+        with _named(self._path):
+            self._tell(part, report.validation, report.epoch)
+
+    def _tell(self, part: str, validation: float, epoch: int) -> None:
+        if part not in self._best or validation > self._best[part]:
+            self._best[part] = validation
             self._trial.set_user_attr(_PARTS, self._best)
         earlier = list(self._best).index(part)
-        step = earlier * _EPOCHS + report.epoch
+        step = earlier * _EPOCHS + epoch
         if step not in self._reported:  # by a process that was killed
             self._trial.report(earlier + fmean(list(self._best.values())[: earlier + 1]), step)
         if self._trial.should_prune():
             raise GiveUp
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """What goes wrong with the storage in the block is an OutputError if it cannot be written, else an InputError."""
+    try:
+        yield
+    except (DatabaseError, StorageInternalError) as problem:
+        reason = str(getattr(problem.__cause__ or problem, "orig", ""))  # SQLite's own words
+        if any(words in reason for words in _UNWRITABLE):
+            raise OutputError(f"{printable(path, 300)}: cannot write: {printable(reason)}") from None
+        raise InputError("this is no storage of optuna's, or a damaged one", path) from None
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise InputError(f"optuna's storage is damaged ({printable(problem)})", path) from None
 
 
 def _tells(part: str, measure: str) -> bool:

@@ -13,9 +13,7 @@ from mpxgat.evaluation import evaluate
 from mpxgat.models import make_model
 from mpxgat.splits import Split
 from mpxgat.training.session import Session
-from mpxgat.tuning.trials import FAILED, FINISHED, PRUNED, Trial
-
-MEASURES = ("intra", "inter", "overall")
+from mpxgat.tuning.trials import FAILED, FINISHED, MEASURES, PRUNED, Trial
 
 
 class GiveUp(Exception):  # noqa: N818 - a signal, like KeyboardInterrupt

@@ -6,15 +6,17 @@ Lines are appended whole; one that was cut off by a crash is dropped.
 from __future__ import annotations
 
 import json
-import os
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from mpxgat.errors import InputError, OutputError, printable
+from mpxgat.errors import InputError, printable, quoted
+from mpxgat.io.json_lines import append_json_line, read_json_lines
 
 FINISHED, PRUNED, FAILED = "finished", "pruned", "failed"
+MEASURES = ("intra", "inter", "overall")
 
 
 @dataclass(frozen=True)
@@ -64,28 +66,48 @@ class TrialsFile:
 
     def read(self) -> list[Trial]:
         """All trials; InputError names a line that is none. A last line without its end is passed over."""
-        if not self.path.exists():
-            return []
-        content = self.path.read_bytes()
-        lines = content[: content.rfind(b"\n") + 1].splitlines()
-        return [self._trial(line, number) for number, line in enumerate(lines, 1)]
+        return [self._trial(row, number) for number, row in read_json_lines(self.path, "a trial")]
 
     def append(self, trial: Trial) -> None:
         """Add a trial at the end, on disk when this returns."""
-        try:
-            with open(self.path, "ab+") as stream:
-                stream.seek(0)
-                stream.truncate(stream.read().rfind(b"\n") + 1)
-                stream.write(json.dumps(asdict(trial), allow_nan=False).encode() + b"\n")
-                stream.flush()
-                os.fsync(stream.fileno())
-        except OSError as problem:
-            raise OutputError(f"{printable(self.path, 300)}: cannot write: {printable(problem.strerror)}") from None
+        append_json_line(self.path, asdict(trial))
 
-    def _trial(self, line: bytes, number: int) -> Trial:
+    def _trial(self, row: Mapping[str, Any], number: int) -> Trial:
         try:
-            trial = Trial(**json.loads(line))
-            _ = settings_key(trial.settings), ranked([trial])
-        except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as problem:
-            raise InputError(f"not a trial ({printable(problem)})", self.path, number) from None
-        return trial
+            return trial_from(row)
+        except ValueError as problem:
+            raise InputError(f"not a trial ({problem})", self.path, number) from None
+
+
+def trial_from(row: Mapping[str, Any]) -> Trial:
+    """The trial that ``asdict`` made these values of; ValueError says what is wrong with them."""
+    try:
+        trial = Trial(**row)
+    except TypeError as problem:
+        raise ValueError(printable(problem)) from None
+    wrong = _wrong_part(trial)
+    if wrong:
+        raise ValueError(f"{wrong} is {quoted(row.get(wrong))}")
+    return trial
+
+
+def _wrong_part(trial: Trial) -> str | None:
+    """The name of a part that is not what a trial holds; None if all are."""
+    finished = trial.state == FINISHED and trial.measure in MEASURES
+    auc: Mapping[str, object] = trial.auc if isinstance(trial.auc, dict) else {"": ""}
+    parts = {
+        "number": type(trial.number) is int,
+        "settings": isinstance(trial.settings, dict),
+        "state": trial.state in (FINISHED, PRUNED, FAILED),
+        "measure": trial.measure in MEASURES,
+        "auc": all(value is None or _is_number(value, 1) for value in auc.values())
+        and (not finished or (auc.keys() >= {*MEASURES} and auc[trial.measure] is not None)),
+        "epochs": trial.epochs is None or type(trial.epochs) is int,
+        "seconds": _is_number(trial.seconds, sys.float_info.max),
+        "problem": isinstance(trial.problem, str),
+    }
+    return next((name for name, right in parts.items() if not right), None)
+
+
+def _is_number(value: object, largest: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= largest
