@@ -7,6 +7,7 @@ MpxgatError                  anything a user can mend; the command line prints i
 ├── SettingError             an option or setting outside its range
 ├── DatasetError             a named data set that is unknown, absent or damaged
 ├── TrainingError            a training that cannot start, go on or be resumed
+│   └── ResumeError          a checkpoint that is damaged, or of another training
 └── MissingExtraError        an optional dependency that is not installed
 """
 
@@ -57,6 +58,10 @@ class DatasetError(MpxgatError):
 
 class TrainingError(MpxgatError):
     """A training that cannot start, go on or be resumed."""
+
+
+class ResumeError(TrainingError):
+    """A checkpoint that is damaged, or of another training."""
 
 
 class MissingExtraError(MpxgatError):

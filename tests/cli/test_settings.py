@@ -89,3 +89,8 @@ def test_an_unknown_publication_is_named():
 def test_the_seed_has_its_own_option():
     with pytest.raises(SettingError, match="--seed"):
         of_sets("seed=3")
+
+
+@pytest.mark.parametrize(("text", "value"), [("1024", 1024), ("auto", "auto"), ("full", "full"), ("many", "many")])
+def test_batch_is_a_number_or_a_word_that_the_model_checks(text, value):
+    assert parse_settings(["batch=7"], None, None, None, text) == {"batch": value}

@@ -197,3 +197,18 @@ def test_without_settings_the_best_model_is_chosen_and_info_says_which(tmp_path)
     for kind in ("intra", "inter"):
         assert f"{kind} links" in said
         assert f"{training['validation'][kind]['rules']:.3f}"[1:] in said.replace("0.", ".")
+
+
+def test_a_run_in_batches_tells_so_and_resumes_as_begun(data, trained, tmp_path):
+    result = run("train", data, "-o", tmp_path / "run", *SMALL, "--batch", "50")
+    assert result.exit_code == 0, result.output
+    assert "links in a step" in result.stdout
+    assert "links in a step" not in trained[1].stdout
+    assert RunFolder(tmp_path / "run").model().settings["batch"] == 50
+    parts = json.loads(run("info", tmp_path / "run", "--json").stdout)["training"]["parts"]
+    assert {part["batch"] for part in parts.values()} == {50}
+    assert run("train", data, "-o", tmp_path / "run", "--resume").exit_code == 0
+    other = run("train", data, "-o", tmp_path / "run", "--batch", "60", "--resume")
+    assert "begun with the setting batch = 50, now 60" in str(other.exception)
+    wrong = run("train", data, "-o", tmp_path / "other", "--batch", "half")
+    assert "batch is 'half', expected auto, full or a whole number" in str(wrong.exception)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from mpxgat import splits
-from mpxgat.errors import SettingError
+from mpxgat.errors import SettingError, TrainingError
 from mpxgat.evaluation import evaluate
 from mpxgat.features import Features
 from mpxgat.io.array_files import read_arrays
@@ -207,8 +207,33 @@ def test_hardly_any_node_is_no_trouble(nodes):
         ({"ranking": -0.1}, "ranking is -0.1"),
         ({"lr": 0.0}, "lr is 0.0"),
         ({"steps": 1.5}, "steps is '1.5'"),
+        ({"batch": 0}, "batch is '0', expected auto, full or a whole number"),
+        ({"batch": "half"}, "batch is 'half', expected auto, full or a whole number"),
     ],
 )
 def test_settings_out_of_range_are_named(wrong, message):
     with pytest.raises(SettingError, match=message):
         AnchoredSettings.of(**wrong)
+
+
+def test_large_networks_have_fewer_dimensions_and_extended_ones_those_they_were_fitted_with(monkeypatch):
+    settings = AnchoredSettings()
+    assert [settings.dimensions_for(n) for n in (0, 100_000, 200_000, 10**6)] == [256, 256, 128, 32]
+    assert AnchoredSettings(dimensions=16).dimensions_for(10**6) == 16
+    monkeypatch.setattr("mpxgat.models.anchored_settings._MOST_NODES", 10)
+    graph = random_graph(3)
+    model = fitted(graph, dimensions=64)
+    monkeypatch.undo()
+    assert model.horizontal.shape[1] < 64
+    assert model.extend(graph).horizontal == pytest.approx(model.horizontal, abs=1e-5)
+    assert model.embed_graph(graph)[1].shape == model.vertical.shape
+
+
+def test_a_step_may_take_all_links_of_a_split(monkeypatch):
+    graph = random_graph(3)
+    usual, automatic, full = (fitted(graph, **more) for more in ({}, {"batch": "auto"}, {"batch": "full"}))
+    assert np.array_equal(usual.vertical, automatic.vertical)
+    assert not np.array_equal(usual.vertical, full.vertical)
+    monkeypatch.setattr("mpxgat.training.memory.available_bytes", lambda: 1000)
+    with pytest.raises(TrainingError, match="batch = auto needs less"):
+        fitted(graph, batch="full")

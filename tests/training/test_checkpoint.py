@@ -92,3 +92,18 @@ def test_a_checkpoint_after_infinitely_many_epochs_is_refused(checkpoint):
     write_arrays(checkpoint.path, "mpxgat-checkpoint-1", {**header, "finished": False, "history": []}, {})
     with pytest.raises(TrainingError, match="is damaged"):
         checkpoint.load()
+
+
+def test_what_a_checkpoint_says_it_is_of_can_be_asked(checkpoint):
+    assert checkpoint.identity_found() == {**IDENTITY, "batch": "full"}
+    checkpoint.path.write_bytes(checkpoint.path.read_bytes()[:100])
+    with pytest.raises(TrainingError, match="cannot resume"):
+        checkpoint.identity_found()
+    checkpoint.path.unlink()
+    assert checkpoint.identity_found() is None
+
+
+def test_a_checkpoint_that_says_nothing_of_batches_is_one_of_full_batch(checkpoint):
+    assert Checkpoint(checkpoint.path, {**IDENTITY, "batch": "full"}).load() is not None
+    with pytest.raises(TrainingError, match=r"another batch \(full, now 1024\)"):
+        Checkpoint(checkpoint.path, {**IDENTITY, "batch": "1024"}).load()

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from mpxgat.errors import SettingError, TrainingError
+from mpxgat.nn.transform import SomeRows, table
 from mpxgat.training.checkpoint import Checkpoint
 from mpxgat.training.loop import Schedule, train
 
@@ -109,3 +110,54 @@ def test_a_loss_that_is_no_number_is_told():
 def test_schedules_out_of_range_are_refused(setting, said):
     with pytest.raises(SettingError, match=said):
         Schedule(**setting)
+
+
+class Rows(Line):
+    """Steps some rows of a table, several times in an epoch."""
+
+    def __init__(self):
+        super().__init__()
+        self.module = nn.Module()
+        self.module.weight = nn.Parameter(torch.zeros(8, 3))
+
+    def losses(self, epoch):
+        generator = torch.Generator().manual_seed(epoch)
+        for _ in range(3):
+            rows = torch.randperm(8, generator=generator)[:3].sort().values
+            yield (table(self.module.weight, SomeRows(rows)) - epoch - 1).square().sum()
+
+    def validate(self):
+        return float(self.module.weight.detach().sum())
+
+    def readings(self):
+        return {}
+
+
+def test_rows_that_are_stepped_by_themselves_are_resumed_too(tmp_path):
+    schedule = Schedule(epochs=12, check_every=2, lr=0.05)
+    whole = Rows()
+    expected = train(whole, schedule)
+    checkpoint = Checkpoint(tmp_path / "rows.safetensors", {"task": "rows"}, save_every=0)
+
+    def stop(report):
+        if report.epoch == 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(Rows(), schedule, checkpoint, stop)
+    assert checkpoint.load().moments["weight.step"].sum() == 7 * 3 * 3
+    resumed = Rows()
+    assert train(resumed, schedule, checkpoint) == expected
+    assert torch.equal(resumed.module.weight, whole.module.weight)
+
+
+def test_in_batches_validations_come_after_as_many_steps_but_not_within_an_epoch():
+    schedule = Schedule(epochs=1500, check_every=10, patience=50, weight_decay=0.5)
+    assert schedule.in_batches(1) == schedule
+    few = schedule.in_batches(4)
+    assert (few.epochs, few.check_every, few.patience) == (1500, 2, 63)  # 504 steps, as 500 before
+    assert (few.lr, few.weight_decay) == (schedule.lr, 0.125)  # the decay of an epoch
+    many = schedule.in_batches(40)
+    assert (many.check_every, many.patience) == (1, 13)
+    assert schedule.in_batches(10**6).patience == 5  # some validations, however long an epoch is
+    assert Schedule(patience=2, check_every=1).in_batches(30).patience == 2

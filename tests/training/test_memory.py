@@ -31,3 +31,22 @@ def test_a_limit_on_address_space_counts(monkeypatch):
     assert limited < 1 << 30
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (1, 1))
     assert memory.available_bytes() == 0
+
+
+def test_more_of_anything_in_a_batch_needs_more():
+    base = {
+        "parameters": 10**6, "tables": 1024, "batch_nodes": 5000, "batch_links": 9000, "width": 512, "heads": 4,
+        "blocks": 3, "held": 10**6,
+    }  # fmt: skip
+    for name in base:
+        assert memory.batch_bytes(**{**base, name: 2 * base[name]}) > memory.batch_bytes(**base)
+
+
+def test_whether_it_fits_is_what_is_checked(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
+    assert memory.fits(1000)
+    assert not memory.fits(1001)
+    with pytest.raises(TrainingError, match="available; do less"):
+        memory.check_fits(1001, "it", "do less")
+    monkeypatch.setattr(memory, "available_bytes", lambda: None)
+    assert memory.fits(1 << 60)

@@ -11,7 +11,7 @@ import typer
 
 from mpxgat.cli.data import DataArgument, FormatOption, JsonOption, load_data
 from mpxgat.cli.output import print_json, print_note, print_table, progress
-from mpxgat.cli.settings import ConfigOption, EpochsOption, SetOption, parse_settings
+from mpxgat.cli.settings import BatchOption, ConfigOption, EpochsOption, SetOption, parse_settings
 from mpxgat.cli.training_progress import training_progress
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def audit(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the split and of the training.")] = 0,
     epochs: EpochsOption = None,
+    batch: BatchOption = None,
     sets: SetOption = None,
     config: ConfigOption = None,
     jobs: Annotated[int, typer.Option(min=1, help="Layers trained side by side, each in a process.")] = 1,
@@ -47,7 +48,7 @@ def audit(
     from mpxgat.experiments.audit import audit as run_audit
     from mpxgat.splits import make_split
 
-    settings = parse_settings(sets or [], config, None, epochs)
+    settings = parse_settings(sets or [], config, None, epochs, batch)
     with progress(f"reading {data}", quiet=json):
         graph, label = load_data(data, format)
         split = make_split(graph, "marked", seed)

@@ -12,7 +12,7 @@ import typer
 from mpxgat.cli.data import FormatOption, JsonOption, load_data
 from mpxgat.cli.engines import AddressOption, EngineOption, WorkersOption, chosen_engine
 from mpxgat.cli.output import print_json, print_note, print_table, progress
-from mpxgat.cli.settings import ConfigOption, EpochsOption, PublishedOption, SetOption, parse_settings
+from mpxgat.cli.settings import BatchOption, ConfigOption, EpochsOption, PublishedOption, SetOption, parse_settings
 from mpxgat.errors import SettingError, quoted
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def evaluate(
     config: ConfigOption = None,
     published: PublishedOption = None,
     epochs: EpochsOption = None,
+    batch: BatchOption = None,
     engine: EngineOption = None,
     address: AddressOption = None,
     workers: WorkersOption = None,
@@ -56,7 +57,7 @@ def evaluate(
     from mpxgat.models import make_model
     from mpxgat.process import peak_rss_mb
 
-    settings = parse_settings(set or [], config, published, epochs)
+    settings = parse_settings(set or [], config, published, epochs, batch)
     runs_on = chosen_engine(engine, address, workers, jobs=1)
     make_model(model, **settings)  # a wrong name or setting is told before anything is read
     with progress(f"reading {data}", quiet=json):

@@ -9,7 +9,7 @@ import typer
 
 from mpxgat.cli.data import DataArgument, load_data
 from mpxgat.cli.output import print_note
-from mpxgat.cli.settings import ConfigOption, EpochsOption, PublishedOption, SetOption, parse_settings
+from mpxgat.cli.settings import BatchOption, ConfigOption, EpochsOption, PublishedOption, SetOption, parse_settings
 
 
 def record(
@@ -23,6 +23,7 @@ def record(
     config: ConfigOption = None,
     published: PublishedOption = None,
     epochs: EpochsOption = None,
+    batch: BatchOption = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes that train layers side by side.")] = 1,
 ) -> None:
     """Evaluate a model on several seeds and add each result to a file; killed and started again, it goes on."""
@@ -31,7 +32,7 @@ def record(
     from mpxgat.experiments.results_folder import ResultsFolder
     from mpxgat.training.engines import Processes
 
-    settings = parse_settings(set or [], config, published, epochs)
+    settings = parse_settings(set or [], config, published, epochs, batch)
     folder = ResultsFolder(results.parent, added_to=results.name)
     keys = [cell_key(data, protocol, model, settings, seed) for seed in range(first_seed, first_seed + seeds)]
     done = {known.key.text() for known in ResultsFile(results).read()}

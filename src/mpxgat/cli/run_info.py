@@ -56,10 +56,18 @@ def print_training(folder: RunFolder) -> None:
     training = folder.summary() if folder.finished else {"parts": _progress(folder)}
     parts: Mapping[str, Mapping[str, Any]] = training.get("parts", {})
     if parts:
+        # Full batch is what is usual: only another choice is told.
+        batches = any(isinstance(part.get("batch"), int) for part in parts.values())
         print_table(
-            ("part", "epochs", "best epoch", "best validation AUC"),
+            ("part", *(["links in a step"] if batches else []), "epochs", "best epoch", "best validation AUC"),
             [
-                (name, part["epochs"], None if part["best"] is None else part["best_epoch"], part["best"])
+                (
+                    name,
+                    *([_links_in_a_step(part)] if batches else []),
+                    part["epochs"],
+                    None if part["best"] is None else part["best_epoch"],
+                    part["best"],
+                )
                 for name, part in parts.items()
             ],
         )
@@ -79,6 +87,11 @@ def _print_choice(training: Mapping[str, Any]) -> None:
         print_table(("validation AUC", *names), rows)
     if "chosen" in training:
         print_fields({"predicts links by": training["chosen"]})
+
+
+def _links_in_a_step(part: Mapping[str, Any]) -> str:
+    batch = part.get("batch")
+    return f"{batch:,}" if isinstance(batch, int) else "all"
 
 
 def _betas(number: int, block: list[float]) -> str:

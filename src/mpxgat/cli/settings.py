@@ -1,4 +1,4 @@
-"""A model's settings from the command line: published ones, a TOML file, ``--set key=value``, ``--epochs``.
+"""A model's settings from the command line: published, a TOML file, ``--set key=value``, ``--epochs`` and ``--batch``.
 
 Names and values are checked by the model itself; here they are only read and put together.
 """
@@ -24,12 +24,20 @@ PublishedOption = Annotated[
     str | None, typer.Option("--published", metavar="NAME", help="Begin with the settings published for a data set.")
 ]
 EpochsOption = Annotated[int | None, typer.Option("--epochs", min=0, help="Train at most so long; as --set epochs=N.")]
+BatchOption = Annotated[
+    str | None,
+    typer.Option(
+        "--batch", metavar="auto|full|N", help="Links in a step: all, N, or what the memory allows; as --set batch=N."
+    ),
+]
 
 _TABLE = "settings"
 
 
-def parse_settings(sets: list[str], config: Path | None, published: str | None, epochs: int | None) -> dict[str, Any]:
-    """All settings given; each source takes the place of those before it: published, config, sets, epochs.
+def parse_settings(
+    sets: list[str], config: Path | None, published: str | None, epochs: int | None, batch: str | None = None
+) -> dict[str, Any]:
+    """All settings given; each source takes the place of those before it: published, config, sets, epochs and batch.
 
     A value of ``sets`` is what TOML reads in it (a number, true, "a text" …), or else the text itself.
     """
@@ -41,6 +49,8 @@ def parse_settings(sets: list[str], config: Path | None, published: str | None, 
     settings |= dict(_parse_set(text) for text in sets)
     if epochs is not None:
         settings["epochs"] = epochs
+    if batch is not None:
+        settings["batch"] = _parse_value(batch)
     if "seed" in settings:
         raise SettingError("seed is no setting of a model, expected it as --seed")
     return settings

@@ -12,7 +12,7 @@ from mpxgat.cli.data import DataArgument, FormatOption, JsonOption, load_data
 from mpxgat.cli.engines import AddressOption, EngineOption, WorkersOption, chosen_engine
 from mpxgat.cli.output import print_json, print_note, progress
 from mpxgat.cli.run_info import print_training, run_record
-from mpxgat.cli.settings import ConfigOption, EpochsOption, PublishedOption, SetOption, parse_settings
+from mpxgat.cli.settings import BatchOption, ConfigOption, EpochsOption, PublishedOption, SetOption, parse_settings
 from mpxgat.cli.training_progress import training_progress
 from mpxgat.errors import MpxgatError, TrainingError, printable
 
@@ -37,6 +37,7 @@ def train(
         int | None, typer.Option(min=0, help=f"The same seed gives the same bytes. Default: {_SEED}.")
     ] = None,
     epochs: EpochsOption = None,
+    batch: BatchOption = None,
     sets: SetOption = None,
     config: ConfigOption = None,
     published: PublishedOption = None,
@@ -56,7 +57,7 @@ def train(
 
     folder = RunFolder(output)
     side_by_side = chosen_engine(engine, address, workers, jobs)
-    made = _model(folder, model, seed, parse_settings(sets or [], config, published, epochs), resume=resume)
+    made = _model(folder, model, seed, parse_settings(sets or [], config, published, epochs, batch), resume=resume)
     try:
         with folder.locked():
             _train(folder, made, data, format, side_by_side, save_every, quiet=json)

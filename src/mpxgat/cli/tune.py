@@ -12,7 +12,7 @@ import typer
 from mpxgat.cli.data import FormatOption, JsonOption, load_data
 from mpxgat.cli.evaluate import SPLIT_SUFFIX
 from mpxgat.cli.output import print_json, print_note, print_table, progress
-from mpxgat.cli.settings import EpochsOption, parse_settings
+from mpxgat.cli.settings import BatchOption, EpochsOption, parse_settings
 from mpxgat.cli.training_progress import training_progress
 from mpxgat.errors import MissingExtraError, SettingError, TrainingError, quoted
 
@@ -51,6 +51,7 @@ def tune(
         typer.Option("--set", metavar="KEY=VALUE", help="The same in all trials, whatever the file says."),
     ] = None,
     epochs: EpochsOption = None,
+    batch: BatchOption = None,
     prune: Annotated[bool, typer.Option(help="Give up a trial of --trials that does worse than the median.")] = True,
     jobs: Annotated[int, typer.Option(min=1, help="Trials side by side, each in a process.")] = 1,
     format: FormatOption = None,
@@ -62,7 +63,7 @@ def tune(
     from mpxgat.tuning.task import Task, check_measure
 
     check_measure(measure)
-    plan = _plan(model, grid, trials, space, parse_settings(sets or [], None, None, epochs), prune=prune)
+    plan = _plan(model, grid, trials, space, parse_settings(sets or [], None, None, epochs, batch), prune=prune)
     with progress(f"reading {data}", quiet=json):
         graph, label, validation = _validation(data, format, seed)
     search = Search(SearchFolder(output), Task(model, measure, seed, validation), plan, label)

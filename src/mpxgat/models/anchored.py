@@ -22,13 +22,21 @@ from mpxgat.arrays import Arrays
 from mpxgat.errors import SettingError
 from mpxgat.graph import MultiplexGraph
 from mpxgat.models.anchored_settings import AnchoredSettings
-from mpxgat.models.anchored_training import AnchoredTrainee, Task, horizontal_of, make_tasks, vertical_of
+from mpxgat.models.anchored_training import (
+    AnchoredTrainee,
+    Task,
+    full_batch_bytes,
+    horizontal_of,
+    make_tasks,
+    vertical_of,
+)
 from mpxgat.models.anchored_views import Background, Floats, Nodes, Views, identity_rows, n_heads, see
 from mpxgat.models.embedding import Vectors
-from mpxgat.models.mpxgat_parts import chosen_device
+from mpxgat.models.part import chosen_device
 from mpxgat.models.trained_embedding import TrainedEmbedding
 from mpxgat.nn.anchored import AnchoredNet
 from mpxgat.training.loop import Outcome, train
+from mpxgat.training.memory import check_fits
 from mpxgat.training.session import Session
 
 _TASKS, _START, _EPOCHS = range(3)  # what random numbers are for
@@ -93,13 +101,15 @@ class Anchored(TrainedEmbedding):
     def _learn(self, graph: MultiplexGraph, session: Session) -> None:
         settings, device = self._settings, chosen_device(self._settings.device)
         self._born = np.arange(graph.n_nodes)
-        rows = identity_rows(self.seed, graph.n_nodes, settings.dimensions)
+        rows = identity_rows(self.seed, graph.n_nodes, settings.dimensions_for(graph.n_nodes))
         views, self._background = see(graph, self._born, rows, settings.hops)
 
         def views_of(hidden: MultiplexGraph) -> Views:
             return see(hidden, np.arange(hidden.n_nodes), rows, settings.hops)[0]
 
         tasks, judged = make_tasks(graph, settings.splits, views_of, self._stream(_TASKS))
+        if settings.links_in_a_step is None:
+            check_fits(full_batch_bytes(tasks), "a step with all links of a split", "batch = auto needs less")
         net = self._new_net(graph.n_layers, _typical_numbers(tasks, views)).to(device)
         trainee = AnchoredTrainee(net, tasks, judged, settings, self._stream(_EPOCHS), device)
         self._outcome = train(trainee, settings.schedule, session.checkpoint(_FILE), partial(session.report, _PART))
@@ -120,7 +130,9 @@ class Anchored(TrainedEmbedding):
         )
 
     def _see(self, graph: MultiplexGraph, born: Nodes, background: Background | None) -> tuple[Views, Background]:
-        rows = identity_rows(self.seed, int(born.max(initial=-1)) + 1, self._settings.dimensions)
+        assert self._background is not None
+        dimensions = self._background.union.shape[-1]  # as fitted, whatever the graph's size
+        rows = identity_rows(self.seed, int(born.max(initial=-1)) + 1, dimensions)
         return see(graph, born, rows, self._settings.hops, background)
 
     @torch.no_grad()

@@ -190,8 +190,10 @@ class AnchoredTrainee:
         links = task.intra if intra else task.inter
         if not _enough(links):
             return None
-        links = links[rng.integers(len(links), size=min(self._settings.batch, len(links)))]
-        among = rng.integers(len(task.layer), size=self._settings.batch)
+        size = self._settings.links_in_a_step
+        if size is not None:
+            links = links[rng.integers(len(links), size=min(size, len(links)))]
+        among = rng.integers(len(task.layer), size=len(task.layer) if size is None else size)
         non_links = task.non_links(among, _NON_LINKS, rng, intra=intra)
         if not len(non_links):
             return None
@@ -216,6 +218,12 @@ class AnchoredTrainee:
                 continue
             z = embed(self._net, task.views, self._device).cpu().numpy()
             yield auc(*(np.einsum("ij,ij->i", z[pairs[:, 0]], z[pairs[:, 1]]) for pairs in (links, non_links)))
+
+
+def full_batch_bytes(tasks: Sequence[Task]) -> int:
+    """About how much memory a step takes that learns from all inter links of a task: its nodes' scores, all pairs."""
+    nodes = max((2 * (len(task.inter) + _NON_LINKS) for task in tasks), default=0)
+    return 6 * 4 * nodes**2  # scores, their gradients, and the candidates of each side
 
 
 def vertical_of(net: AnchoredNet, views: Views, device: torch.device) -> Tensor:

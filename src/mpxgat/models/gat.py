@@ -17,10 +17,12 @@ from torch import Tensor
 
 from mpxgat.errors import SettingError, quoted
 from mpxgat.graph import MultiplexGraph
+from mpxgat.models.batch_plans import Net
 from mpxgat.models.mpxgat import MPXGAT
-from mpxgat.models.mpxgat_parts import Net, Part, Trained, VerticalPart
+from mpxgat.models.mpxgat_parts import VerticalPart
 from mpxgat.models.mpxgat_random import random_horizontal
 from mpxgat.models.mpxgat_settings import MPXGATSettings
+from mpxgat.models.part import Part, Trained
 from mpxgat.nn.presets import HorizontalStyle, Style
 from mpxgat.nn.stack import HorizontalNet
 from mpxgat.nn.transform import Input

@@ -22,8 +22,8 @@ from mpxgat.arrays import Arrays
 from mpxgat.graph import MultiplexGraph
 from mpxgat.models.gatne_settings import GATNESettings
 from mpxgat.models.gatne_training import SkipGramTrainee, means_of
-from mpxgat.models.mpxgat_parts import chosen_device
 from mpxgat.models.node_features import standardised_features
+from mpxgat.models.part import chosen_device
 from mpxgat.models.sage_training import SageLinks
 from mpxgat.models.trained_embedding import TrainedEmbedding
 from mpxgat.nn.gatne import FeatureMaps, GATNENet, NodeTables

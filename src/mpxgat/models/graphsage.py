@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from mpxgat.arrays import Arrays
 from mpxgat.graph import MultiplexGraph
-from mpxgat.models.mpxgat_parts import chosen_device
 from mpxgat.models.node_features import standardised_features
+from mpxgat.models.part import chosen_device
 from mpxgat.models.sage_training import Kind, SageLinks, SageTrainee, all_hops
 from mpxgat.models.settings import Settings
 from mpxgat.models.trained_embedding import TrainedEmbedding

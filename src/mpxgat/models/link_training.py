@@ -88,10 +88,10 @@ class LinkTrainee:
     ):
         self.module = module
         self._encode = encode
-        self._links = _tensor(parts.training, device)
+        self._links = as_tensor(parts.training, device)
         self._validation = None
         if parts.links is not None and parts.non_links is not None:
-            self._validation = _tensor(parts.links, device), _tensor(parts.non_links, device)
+            self._validation = as_tensor(parts.links, device), as_tensor(parts.non_links, device)
         self._sampler = sampler
         self._stream = stream
         self._device = device
@@ -99,7 +99,7 @@ class LinkTrainee:
     def losses(self, epoch: int) -> Iterator[Tensor]:
         """As many fresh non-links as links; chance comes from the epoch's own stream."""
         stream = self._stream.at(epoch)
-        non_links = _tensor(self._sampler.draw(len(self._links), stream.at(0).numpy()), self._device)
+        non_links = as_tensor(self._sampler.draw(len(self._links), stream.at(0).numpy()), self._device)
         embeddings = self._encode(stream.at(1).torch(self._device))
         yield link_loss(embeddings, self._links, non_links)
 
@@ -117,5 +117,6 @@ class LinkTrainee:
         return {f"beta_{number}": float(beta.mean()) for number, beta in enumerate(betas, 1) if beta is not None}
 
 
-def _tensor(pairs: NDArray[np.integer], device: torch.device) -> Tensor:
+def as_tensor(pairs: NDArray[np.integer], device: torch.device) -> Tensor:
+    """Pairs (m, 2) for torch."""
     return torch.from_numpy(np.ascontiguousarray(pairs, dtype=np.int64)).to(device)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Future
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -20,17 +21,20 @@ from torch import Tensor
 from mpxgat.arrays import Arrays
 from mpxgat.errors import SettingError, TrainingError, printable, quoted
 from mpxgat.graph import MultiplexGraph
+from mpxgat.models.batch_plans import Net
+from mpxgat.models.batch_sizes import NOTE, batch_sizes, sizes_text
 from mpxgat.models.embedding import EmbeddingModel
-from mpxgat.models.mpxgat_parts import LayerPart, Net, Part, Trained, VerticalPart, chosen_device
+from mpxgat.models.mpxgat_parts import LayerPart, VerticalPart
 from mpxgat.models.mpxgat_settings import PUBLISHED, MPXGATSettings
+from mpxgat.models.part import Part, Trained, chosen_device
 from mpxgat.nn.neighbourhood import Neighbourhood
 from mpxgat.training.checkpoint import Checkpoint
 from mpxgat.training.loop import EpochReport, Outcome
-from mpxgat.training.memory import check_fits
 from mpxgat.training.session import Session
 
 Attention = list[tuple[int, NDArray[np.float32]]]
 _SEPARATOR = "/"
+_BATCHES = "batches"  # where not all parts were trained in full batch
 
 
 class MPXGAT(EmbeddingModel):
@@ -82,9 +86,14 @@ class MPXGAT(EmbeddingModel):
         return {part.label: trained.outcome.history for part, trained in zip(self._parts, self._trained, strict=True)}
 
     def training_summary(self) -> dict[str, Any]:
-        """Epochs run, best epoch and its validation AUC for every part, and β."""
+        """Links in a step ("full" or a number), epochs run, best epoch, its validation AUC for every part, and β."""
         parts = {
-            part.label: {"epochs": t.outcome.epochs, "best_epoch": t.outcome.best_epoch, "best": t.outcome.best_value}
+            part.label: {
+                "batch": "full" if part.batch is None else part.batch,
+                "epochs": t.outcome.epochs,
+                "best_epoch": t.outcome.best_epoch,
+                "best": t.outcome.best_value,
+            }
             for part, t in zip(self._parts, self._trained, strict=True)
         }
         return {"parts": parts, "beta": self.beta}
@@ -128,12 +137,13 @@ class MPXGAT(EmbeddingModel):
         chosen_device(self._settings.device)
         layers = self._layer_parts(graph)
         empty = np.empty((graph.n_nodes, self._settings.out), dtype=np.float32)
-        for part in (*layers, self._vertical_part.of(graph, empty, self._settings, self.seed)):
-            check_fits(part.memory(), f"training {part.label}")
-        trained = _learn_parts(layers, session)
+        sizes = batch_sizes([*layers, self._vertical_part.of(graph, empty, self._settings, self.seed)], session)
+        layers = [replace(part, batch=size) for part, size in zip(layers, sizes[:-1], strict=True)]
+        trained = _learn_parts(layers, session, sizes_text(sizes))
         self._horizontal = self._embed_horizontally(graph, layers, trained)
         across = self._vertical_part.of(graph, self._horizontal, self._settings, self.seed)
-        trained += _learn_parts([across], session)
+        across = replace(across, batch=sizes[-1])
+        trained += _learn_parts([across], session, sizes_text(sizes))
         self._parts, self._trained = [*layers, across], trained
         self._vertical = across.embed(across.net(trained[-1].parameters))
 
@@ -156,7 +166,9 @@ class MPXGAT(EmbeddingModel):
         return state
 
     def _notes(self) -> dict[str, Any]:
-        return {
+        sizes = [part.batch for part in self._parts]
+        notes = {} if all(size is None for size in sizes) else {_BATCHES: sizes}
+        return notes | {
             "outcomes": [
                 {
                     "epochs": t.outcome.epochs,
@@ -171,7 +183,9 @@ class MPXGAT(EmbeddingModel):
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
         self._horizontal, self._vertical = state["horizontal"], state["vertical"]
         across = self._vertical_part.of(graph, self._horizontal, self._settings, self.seed)
-        self._parts = [*self._layer_parts(graph), across]
+        parts = [*self._layer_parts(graph), across]
+        sizes = notes.get(_BATCHES, [None] * len(parts))
+        self._parts = [replace(part, batch=size) for part, size in zip(parts, sizes, strict=True)]
         self._trained = []
         for part, outcome in zip(self._parts, notes["outcomes"], strict=True):
             prefix = part.file_name + _SEPARATOR
@@ -180,9 +194,9 @@ class MPXGAT(EmbeddingModel):
             self._trained.append(Trained(parameters, Outcome(**outcome)))
 
 
-def _learn_parts(parts: Sequence[Part], session: Session) -> list[Trained]:
+def _learn_parts(parts: Sequence[Part], session: Session, batches: str) -> list[Trained]:
     """Train independent parts one after another, or side by side by the session's engine; the result is the same."""
-    checkpoints = [session.checkpoint(part.file_name) for part in parts]
+    checkpoints = [session.checkpoint(part.file_name, **{NOTE: batches}) for part in parts]
     at_once = min(session.engine.jobs, len(parts))
     if at_once <= 1 and not session.engine.always:
         return [

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mpxgat.graph import MultiplexGraph
 from mpxgat.models.link_training import Stream
 from mpxgat.models.mpxgat import MPXGAT
-from mpxgat.models.mpxgat_parts import Part, Trained
+from mpxgat.models.part import Part, Trained
 
 _RANDOM_ROWS = 2**31  # a stream that no part of the model has
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mpxgat.models.settings import Settings
+from mpxgat.models.settings import AUTO, Settings, check_batch
 from mpxgat.nn.presets import Style, preset
 from mpxgat.nn.stack import Widths
 from mpxgat.training.loop import Schedule
@@ -25,6 +25,9 @@ class MPXGATSettings(Settings):
     check_every, patience       epochs between validations; validations without a better one before stopping
     validation      share of the training links kept out of training to stop on
     device          where to compute: "cpu", "cuda", …
+    batch           links in a step of training: "full" (all of them), a whole number, or "auto" (all while they fit the
+                    memory, else as many as do); in batches `check_every` and `patience` count steps, see
+                    `mpxgat.training.loop.Schedule.in_batches`
     """
 
     preset: str = "paper"
@@ -45,12 +48,20 @@ class MPXGATSettings(Settings):
     patience: int = 50
     validation: float = 0.1
     device: str = "cpu"
+    batch: int | str = AUTO
 
     def __post_init__(self) -> None:
         self.check_share("dropout", "validation")
+        check_batch(self.batch)
         # These check their own ranges.
         _ = self.style, self.horizontal_widths, self.vertical_widths
         _ = self.horizontal_schedule, self.vertical_schedule
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; without ``batch`` where the memory decides, as before there was a choice: runs and results on
+        record from that time are known again.
+        """
+        return {name: value for name, value in super().to_dict().items() if (name, value) != ("batch", AUTO)}
 
     @property
     def style(self) -> Style:

@@ -8,12 +8,14 @@ from typing import Any, Self
 from mpxgat.errors import SettingError, quoted
 
 _BEYOND_WHOLE = 2**63  # of 64 bits, with which everything computes
+AUTO, FULL = "auto", "full"  # what ``batch`` may be beside a number
 _WORDS = {"int": "a whole number", "float": "a number", "str": "a text"}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Base of settings classes. Fields are ``int``, ``float`` or ``str``, each with a default, or one of them or None.
+    """Base of settings classes. Fields are ``int``, ``float`` or ``str``, each with a default, or one of them or None,
+    or several of them.
 
     A class checks ranges in its ``__post_init__``.
     """
@@ -49,14 +51,20 @@ class Settings:
 
 def _check_type(name: str, value: Any, kind: str) -> None:
     """An int of 64 bits where an int is expected (not a bool), a number where a float is, a text where a text is."""
-    if value is None and "None" in kind:
-        return
-    expected = kind.split(" ")[0]
     whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < _BEYOND_WHOLE
     fits = {
         "int": whole,
         "float": whole or isinstance(value, float),
         "str": isinstance(value, str),
-    }[expected]
-    if not fits:
-        raise SettingError(f"{name} is {quoted(value)}, expected {_WORDS[expected]}")
+        "None": value is None,
+    }
+    kinds = kind.split(" | ")
+    if not any(fits[each] for each in kinds):
+        expected = " or ".join(_WORDS[each] for each in kinds if each in _WORDS)
+        raise SettingError(f"{name} is {quoted(value)}, expected {expected}")
+
+
+def check_batch(batch: int | str) -> None:
+    """SettingError unless it is auto, full or a whole number of at least 1."""
+    if batch not in (AUTO, FULL) and (isinstance(batch, str) or batch < 1):
+        raise SettingError(f"batch is {quoted(batch)}, expected auto, full or a whole number of at least 1")

@@ -19,7 +19,7 @@ from mpxgat.nn.multi_head import EdgeTerm, MultiHeadAttention, average_heads, co
 from mpxgat.nn.neighbourhood import Neighbourhood
 from mpxgat.nn.presets import PAPER, PRESETS, REFERENCE, HorizontalStyle, Style, VerticalStyle, preset
 from mpxgat.nn.stack import HorizontalNet, VerticalNet, Widths, unit_rows
-from mpxgat.nn.transform import OneHot, SeparateTransforms, SharedTransform
+from mpxgat.nn.transform import OneHot, SeparateTransforms, SharedTransform, SomeRows
 
 __all__ = [
     "PAPER",
@@ -42,6 +42,7 @@ __all__ = [
     "SeparateTransforms",
     "SharedTransform",
     "Shares",
+    "SomeRows",
     "Style",
     "VerticalBlock",
     "VerticalNet",

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from mpxgat.nn.multi_head import Activation, Joining, MultiHeadAttention
 from mpxgat.nn.neighbourhood import Neighbourhood
-from mpxgat.nn.transform import Input
+from mpxgat.nn.transform import Input, Projected
 
 
 class HorizontalBlock(nn.Module):
@@ -34,6 +34,20 @@ class HorizontalBlock(nn.Module):
         """From h (n, inputs) or one-hot to (n, heads*out) or (n, out); in training dropout draws from ``generator``."""
         out = self.attend(h, neighbourhood, generator=generator)  # (n, heads, out)
         return self.join(out, self.activation)
+
+    def in_pieces(self, projected: Projected, neighbourhood: Neighbourhood) -> Tensor:
+        """What `forward` makes of inputs that ``attend.transform`` has projected, a piece of the nodes at a time.
+
+        Without dropout and gradients; needs hardly more memory than its result.
+        """
+        whole = None
+        for nodes, out in self.attend.in_pieces(projected, neighbourhood):
+            joined = self.join(out, self.activation)
+            if whole is None:
+                whole = joined.new_empty(neighbourhood.n_nodes, joined.shape[1])
+            whole[nodes] = joined
+        assert whole is not None, "a network has nodes"
+        return whole
 
     def attention(self, h: Input, neighbourhood: Neighbourhood) -> Tensor:
         """a_ij without dropout: (E, heads), in the order of the neighbourhood's edges."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -10,8 +10,9 @@ from torch import Tensor, nn
 from mpxgat.nn.attention import AttentionDropout, attend, edge_softmax
 from mpxgat.nn.needed import needed_messages
 from mpxgat.nn.neighbourhood import Neighbourhood
+from mpxgat.nn.pieces import attend_in_pieces
 from mpxgat.nn.steady import repeat_row
-from mpxgat.nn.transform import Input, Transform, glorot
+from mpxgat.nn.transform import Input, Projected, Transform, glorot
 
 Activation = Callable[[Tensor], Tensor]
 Joining = Callable[[Tensor, Activation], Tensor]
@@ -77,6 +78,14 @@ class MultiHeadAttention(nn.Module):
         edges = neighbourhood.head_edges(self.heads)
         left, right, *_ = self.transform(h)
         return edges.per_edge(edge_softmax(left, right, edges, self._u(neighbourhood)))
+
+    def in_pieces(self, projected: Projected, neighbourhood: Neighbourhood) -> Iterator[tuple[slice, Tensor]]:
+        """The sums of a range of nodes after the other, (r, heads, out) each, without dropout and gradients.
+
+        projected   what ``transform`` makes of all nodes
+        """
+        u = None if self.edge_term is None else self.edge_term.u.squeeze(0)
+        return attend_in_pieces(projected, neighbourhood, u)
 
     def _u(self, neighbourhood: Neighbourhood) -> Tensor | None:
         return None if self.edge_term is None else self.edge_term(neighbourhood.n_nodes)

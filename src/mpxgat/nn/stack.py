@@ -87,6 +87,18 @@ class HorizontalNet(nn.Module):
             return self.forward(x, neighbourhood)
 
     @torch.no_grad()
+    def embed_in_pieces(self, x: Input, neighbourhood: Neighbourhood) -> Tensor:
+        """What `embed` gives (but for rounding), in memory for two blocks' (n, width) and a piece of the edges."""
+        h: Input = x
+        with _evaluating(self):
+            for each in self.blocks:
+                block = cast(HorizontalBlock, each)
+                projected = block.attend.transform(h)
+                del h  # its memory is used again
+                h = block.in_pieces(projected, neighbourhood)
+        return cast(Tensor, h)
+
+    @torch.no_grad()
     def attention(self, x: Input, neighbourhood: Neighbourhood) -> tuple[Tensor, ...]:
         """Attention weights of every block, (E, heads) each, without dropout."""
         weights, h = [], x

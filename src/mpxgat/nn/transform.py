@@ -28,7 +28,18 @@ class OneHot:
     n_nodes: int
 
 
-Input = Tensor | OneHot
+@dataclass(frozen=True, eq=False)
+class SomeRows:
+    """Rows of the n × n identity as input: those of ``nodes`` (k,), ascending, none twice.
+
+    Only the rows of W that belong to them are read, and the gradient of W is a sparse tensor with these rows: what a
+    step costs does not depend on n.
+    """
+
+    nodes: Tensor
+
+
+Input = Tensor | OneHot | SomeRows
 
 
 class Projected(NamedTuple):
@@ -66,9 +77,10 @@ class SeparateTransforms(nn.Module):
 
     def forward(self, h: Input, needed: Tensor | None = None) -> Projected:
         b = self.b_j.view_as(self.v_j)
-        if isinstance(h, OneHot):  # every matrix is its own product
-            left = add_row(head_dots(self.W_i, self.v_i), head_dots(self.b_i[None], self.v_i).squeeze(0))
-            right, t = table_rows(self.W_j, on_diagonal(self.v_j))
+        if not isinstance(h, Tensor):  # every matrix is its own product
+            W_i, W_j = table(self.W_i, h), table(self.W_j, h)
+            left = add_row(head_dots(W_i, self.v_i), head_dots(self.b_i[None], self.v_i).squeeze(0))
+            right, t = table_rows(W_j, on_diagonal(self.v_j))
             right = add_row(right, head_dots(self.b_j[None], self.v_j).squeeze(0))
             return Projected(left, right, t.view(-1, *self.v_j.shape), b)
         u_i, u_j = head_dots(self.W_i, self.v_i), head_dots(self.W_j, self.v_j)  # (inputs, heads) each
@@ -91,8 +103,8 @@ class SharedTransform(nn.Module):
 
     def forward(self, h: Input, needed: Tensor | None = None) -> Projected:
         V = torch.cat([on_diagonal(self.v_i), on_diagonal(self.v_j)], 1)  # (heads*out, 2*heads)
-        if isinstance(h, OneHot):
-            lr, t = table_rows(self.W, V)  # (n, 2*heads), (n, heads*out)
+        if not isinstance(h, Tensor):
+            lr, t = table_rows(table(self.W, h), V)  # (n, 2*heads), (n, heads*out)
         else:
             t, lr = project(h, self.W, product(self.W, V), needed)
         b = None
@@ -104,6 +116,29 @@ class SharedTransform(nn.Module):
 def project(h: Tensor, W: Tensor, u: Tensor, needed: Tensor | None) -> tuple[Tensor, Tensor]:
     """``h W``, where it is needed, and ``h u``: (n, inputs) · (inputs, k) -> (n, k)."""
     return products(h, W, u) if needed is None else needed_products(h, W, u, needed)
+
+
+def table(W: Tensor, h: OneHot | SomeRows) -> Tensor:
+    """What identity rows make of W (n, m): W itself, or its rows of some nodes (k, m)."""
+    if isinstance(h, OneHot):
+        return W
+    rows: Tensor = _PickedRows.apply(W, h.nodes)  # type: ignore[no-untyped-call]
+    return rows
+
+
+class _PickedRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, W: Tensor, nodes: Tensor) -> Tensor:
+        ctx.save_for_backward(nodes)
+        ctx.shape = W.shape
+        return W.index_select(0, nodes)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (nodes,) = ctx.saved_tensors
+        rows = torch.sparse_coo_tensor(nodes[None], grad, ctx.shape, check_invariants=False, is_coalesced=True)
+        return rows, None
 
 
 def table_rows(W: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:

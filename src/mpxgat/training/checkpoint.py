@@ -14,11 +14,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mpxgat.errors import InputError, TrainingError, printable
+from mpxgat.errors import InputError, ResumeError, printable
 from mpxgat.io.array_files import read_arrays, write_arrays
 
 KIND = "mpxgat-checkpoint-1"
 Parameters = dict[str, Tensor]
+_UNTOLD = {"batch": "full"}  # what was so before there was a choice that could be told
 
 
 @dataclass
@@ -73,7 +74,7 @@ class Checkpoint:
         write_arrays(self.path, KIND, header, arrays)
 
     def load(self) -> TrainingState | None:
-        """The state in the file; None if there is no file, TrainingError if it is damaged or of something else."""
+        """The state in the file; None if there is no file, ResumeError if it is damaged or of something else."""
         if not self.path.exists():
             return None
         try:
@@ -95,18 +96,33 @@ class Checkpoint:
                 history=list(header["history"]),
             )
         except InputError as problem:
-            raise TrainingError(f"cannot resume: {problem}; delete the file to train this part again") from None
+            raise ResumeError(f"cannot resume: {problem}; delete the file to train this part again") from None
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
-            raise TrainingError(
-                f"cannot resume: {printable(self.path, 300)} is damaged ({printable(problem)}); "
-                "delete the file to train this part again"
-            ) from None
+            raise self._damaged(problem) from None
+
+    def identity_found(self) -> dict[str, str] | None:
+        """What the file says it is of; None if there is no file, ResumeError if it is damaged."""
+        if not self.path.exists():
+            return None
+        try:
+            return _UNTOLD | dict(read_arrays(self.path, KIND)[0]["identity"])
+        except InputError as problem:
+            raise ResumeError(f"cannot resume: {problem}; delete the file to train this part again") from None
+        except (KeyError, TypeError, ValueError) as problem:
+            raise self._damaged(problem) from None
 
     def _check_identity(self, found: Mapping[str, str]) -> None:
+        found = _UNTOLD | dict(found)
         for name, expected in self.identity.items():
             if found.get(name) != expected:
-                raise TrainingError(
+                raise ResumeError(
                     f"cannot resume: {printable(self.path, 300)} was made with another {name} "
                     f"({printable(found.get(name))}, now {printable(expected)}); "
                     "delete the file to train this part again"
                 )
+
+    def _damaged(self, problem: Exception) -> ResumeError:
+        return ResumeError(
+            f"cannot resume: {printable(self.path, 300)} is damaged ({printable(problem)}); "
+            "delete the file to train this part again"
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import torch
@@ -14,6 +14,8 @@ from torch import Tensor, nn
 from mpxgat.errors import SettingError, TrainingError
 from mpxgat.training.checkpoint import Checkpoint, Parameters, TrainingState
 from mpxgat.training.eager_adam import EagerAdam, Moments
+
+_LEAST_PATIENCE = 5  # validations
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,24 @@ class Schedule:
             raise SettingError(f"lr is {self.lr}, expected a number above 0")
         if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
             raise SettingError(f"weight_decay is {self.weight_decay}, expected a number of at least 0")
+
+    def in_batches(self, steps: int) -> Schedule:
+        """For epochs of ``steps`` steps of the optimiser, if this was meant for epochs of one (full batch).
+
+        Validation comes after as many steps as before, or after an epoch if that is more, and training stops after as
+        many steps without a better value, but not before a few validations. Weight decay is divided among the steps of
+        an epoch: networks start near 0, where the loss is nearly flat, and the noise of batches slows them down but not
+        the decay, which would pull them back for good. ``epochs`` stays what it says: how often every link is learned
+        from at most.
+        """
+        check_every = max(1, self.check_every // steps)
+        patience = math.ceil(self.patience * self.check_every / (check_every * steps))
+        return replace(
+            self,
+            check_every=check_every,
+            patience=max(patience, min(self.patience, _LEAST_PATIENCE)),
+            weight_decay=self.weight_decay / steps,
+        )
 
 
 class Trainee(Protocol):

@@ -23,6 +23,31 @@ def training_bytes(n_nodes: int, n_links: int, parameters: int, width: int, head
     return 5 * parameters * _FLOAT + activations + per_edge
 
 
+def batch_bytes(
+    parameters: int, tables: int, batch_nodes: int, batch_links: int, width: int, heads: int, blocks: int, held: int
+) -> int:
+    """About how much memory a training in batches takes at its peak.
+
+    Parameters count four times (no gradient of all of them is ever kept), and as often again while a checkpoint is
+    written. A batch takes what a network of its size takes in full batch, and a few times the rows of identity tables
+    that its nodes have, ``tables`` wide together.
+
+    held    bytes of what there is for all nodes and links: lists of neighbours, embeddings at validation
+    """
+    step = training_bytes(batch_nodes, batch_links, 0, width, heads, blocks)
+    return 8 * parameters * _FLOAT + held + step + 6 * batch_nodes * tables * _FLOAT
+
+
+def listed_bytes(n_nodes: int, n_links: int) -> int:
+    """Of neighbours listed for all nodes, twice: to draw from, and to hear all at validation."""
+    return 6 * _INDEX * (2 * n_links + n_nodes)
+
+
+def rows_bytes(n_nodes: int, width: int) -> int:
+    """Of a vector for each node."""
+    return n_nodes * width * _FLOAT
+
+
 def available_bytes() -> int | None:
     """Memory that this process may still use, as far as the system tells."""
     try:
@@ -52,11 +77,17 @@ def _address_space_left() -> int | None:
     return None if limit == resource.RLIM_INFINITY else max(0, limit - taken)
 
 
-def check_fits(needed: int, what: str) -> None:
+def fits(needed: int) -> bool:
+    """Whether there are so many bytes, as far as the system tells."""
+    available = available_bytes()
+    return available is None or needed <= available
+
+
+def check_fits(needed: int, what: str, advice: str = "smaller hidden, out or heads need less") -> None:
     """TrainingError if ``needed`` bytes are more than there are."""
     available = available_bytes()
     if available is not None and needed > available:
         raise TrainingError(
             f"{what} would need about {needed / 2**30:.1f} GiB of memory and {available / 2**30:.1f} GiB are "
-            "available; smaller hidden, out or heads need less"
+            f"available; {advice}"
         )

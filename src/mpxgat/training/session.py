@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,11 +37,17 @@ class Session:
     engine: Engine = THIS_PROCESS
     save_every: float = 20.0
 
-    def checkpoint(self, part: str) -> Checkpoint | None:
-        """The place for one part's state."""
+    def checkpoint(self, part: str, **notes: str) -> Checkpoint | None:
+        """The place for one part's state; ``notes`` belong to the identity of what is trained."""
         if self.checkpoints is None:
             return None
         from mpxgat.training.checkpoint import Checkpoint
 
         path = self.checkpoints / f"{part}.safetensors"
-        return Checkpoint(path, {**self.identity, "part": part}, self.save_every)
+        return Checkpoint(path, {**self.identity, "part": part, **notes}, self.save_every)
+
+    def noted(self, name: str, parts: Sequence[str]) -> str | None:
+        """What the first checkpoint found says of ``name``; None if no part has one, or it says nothing of that."""
+        found = (checkpoint.identity_found() for part in parts if (checkpoint := self.checkpoint(part)))
+        begun = next((identity for identity in found if identity is not None), {})
+        return begun.get(name)
