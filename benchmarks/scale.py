@@ -1,10 +1,11 @@
 """How time and memory grow with the network, from ten thousand nodes to a million.
 
     python -m benchmarks.scale --json
-    python -m benchmarks.scale --model mpxgat --set batch=1024 epochs=3 --sizes 10000 100000
+    python -m benchmarks.scale --models mpxgat --set batch=1024 --sizes 10000 100000
 
-Planted multiplexes (`mpxgat.synthetic.social`): four layers, mean degree 8, half of the links between layers known, as
-`.mpxg` files. For each size a process of its own loads the file, trains, and matches all layers where the model can:
+Planted multiplexes (`mpxgat.synthetic.social`), as `.mpxg` files: four layers, mean degree 8, 80 % of a layer's ties
+shared by the others, 70 % of the links between layers known. For each model and size a process of its own loads the
+file, trains (`mpxgat`: three epochs), and matches all layers where the model can:
 
     load        seconds and peak memory of mapping and checking the file
     train       those of the training, and the seconds of one epoch (all parts of the training together)
@@ -33,6 +34,11 @@ from benchmarks.scale_stages import load_train_match, plant
 
 SIZES = (10_000, 100_000, 1_000_000)
 HUGE = 10_000_000
+# Models measured, with settings of their own: a few epochs tell what one costs, and narrow networks go far.
+RUNS: dict[str, dict[str, Any]] = {
+    "mpxgat": {"hidden": 32, "out": 32, "heads": 2, "epochs": 3, "check_every": 3},
+    "evidence": {},
+}
 _GROWING = (
     ("load", "seconds"),
     ("load", "cpu_seconds"),
@@ -49,13 +55,20 @@ _GROWING = (
 Record = dict[str, Any]
 
 
-def measure(nodes: int, options: argparse.Namespace, folder: Path) -> Record:
+def measure(model: str, options: argparse.Namespace, folder: Path) -> Record:
+    """A model on all sizes."""
+    sizes = [_measure_size(model, nodes, options, folder) for nodes in options.sizes + [HUGE] * options.huge]
+    settings = RUNS.get(model, {}) | settings_of(options.set)
+    return {"model": model, "settings": settings, "sizes": sizes, "growth": growth(sizes)}
+
+
+def _measure_size(model: str, nodes: int, options: argparse.Namespace, folder: Path) -> Record:
     """All stages of one size, each as far as it came."""
     path = folder / f"{nodes}.mpxg"
     if not path.exists():
         _child(["plant", str(path), str(nodes)], options, None)
     record: Record = {"wanted_nodes": nodes}
-    for line in _child(["run", str(path)], options, options.limit):
+    for line in _child(["run", model, str(path)], options, options.limit):
         facts = json.loads(line)
         record[facts.pop("stage")] = facts
     return record
@@ -63,7 +76,7 @@ def measure(nodes: int, options: argparse.Namespace, folder: Path) -> Record:
 
 def _child(work: list[str], options: argparse.Namespace, limit: float | None) -> list[str]:
     """The lines that a process of this module printed, in at most ``limit`` seconds."""
-    given = ["--model", options.model, "--seed", str(options.seed), "--threshold", str(options.threshold)]
+    given = ["--seed", str(options.seed), "--threshold", str(options.threshold)]
     command = [sys.executable, "-m", "benchmarks.scale", *given, "--set", *options.set, "--work", *work]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -116,8 +129,8 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), metavar="NODES")
     parser.add_argument("--huge", action="store_true", help=f"{HUGE:,} nodes as well")
-    parser.add_argument("--model", default="evidence", help="a model's name")
-    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings of the model")
+    parser.add_argument("--models", nargs="+", default=list(RUNS), metavar="NAME")
+    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings of the models")
     parser.add_argument("--seed", type=int, default=100, help="of the network and of the model")
     parser.add_argument("--threshold", type=float, default=0.9, help="least probability of a match")
     parser.add_argument("--limit", type=float, help="seconds after which a size is given up; what it reached is shown")
@@ -130,33 +143,33 @@ def arguments() -> argparse.ArgumentParser:
 def main() -> None:
     """Measure and print."""
     options = arguments().parse_args()
-    settings = settings_of(options.set)
     if options.work:
-        if options.work[0] == "plant":
-            plant(Path(options.work[1]), int(options.work[2]), options.seed)
-        else:
-            load_train_match(Path(options.work[1]), options.model, options.seed, settings, options.threshold)
+        _work(options)
         return
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        sizes = [measure(nodes, options, folder) for nodes in options.sizes + [HUGE] * options.huge]
-    record = {
-        "model": options.model,
-        "settings": settings,
-        "seed": options.seed,
-        "cores": os.cpu_count(),
-        "sizes": sizes,
-        "growth": growth(sizes),
-    }
+        runs = [measure(model, options, folder) for model in options.models]
     if options.json:
-        print(json.dumps(record))
+        print(json.dumps({"seed": options.seed, "cores": os.cpu_count(), "runs": runs}))
         return
-    for size in sizes:
-        for stage, facts in size.items():
-            print(f"{size['wanted_nodes']:>12,}  {stage:12}  {facts}")
-    for name, exponent in record["growth"].items():
-        print(f"      growth  {name:20}  {'unknown' if exponent is None else exponent}")
+    for run in runs:
+        for size in run["sizes"]:
+            for stage, facts in size.items():
+                print(f"{run['model']:10}{size['wanted_nodes']:>12,}  {stage:12}  {facts}")
+        for name, exponent in run["growth"].items():
+            print(f"{run['model']:10}      growth  {name:20}  {'unknown' if exponent is None else exponent}")
+
+
+def _work(options: argparse.Namespace) -> None:
+    """What a child does."""
+    if options.work[0] == "plant":
+        _, path, nodes = options.work
+        plant(Path(path), int(nodes), options.seed)
+        return
+    _, model, path = options.work
+    settings = RUNS.get(model, {}) | settings_of(options.set)
+    load_train_match(Path(path), model, options.seed, settings, options.threshold)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -51,10 +52,14 @@ def test_settings_are_told_by_name(scale: ModuleType) -> None:
 
 
 def test_a_small_run_goes_through_every_stage(tmp_path: Path) -> None:
-    settings = ["--set", "embeddings=none", "splits=2", "trees=2"]
-    command = [sys.executable, "-m", "benchmarks.scale", "--sizes", "60", "150", "--folder", str(tmp_path), *settings]
-    done = subprocess.run([*command, "--json"], cwd=ROOT, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
+    command = [sys.executable, "-m", "benchmarks.scale", "--sizes", "60", "150", "--folder", str(tmp_path), "--json"]
+
+    def runs(*more: str) -> list[dict[str, Any]]:
+        done = subprocess.run([*command, *more], cwd=ROOT, capture_output=True, text=True, check=True)
+        found: list[dict[str, Any]] = json.loads(done.stdout)["runs"]
+        return found
+
+    (found,) = runs("--models", "evidence", "--set", "embeddings=none", "splits=2", "trees=2")
     assert [size["wanted_nodes"] for size in found["sizes"]] == [60, 150]
     for size in found["sizes"]:
         assert size["load"]["nodes"] == pytest.approx(size["wanted_nodes"], rel=0.3)
@@ -64,3 +69,7 @@ def test_a_small_run_goes_through_every_stage(tmp_path: Path) -> None:
     assert found["growth"]["match_seconds"] is not None
     assert found["settings"] == {"embeddings": "none", "splits": 2, "trees": 2}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["150.mpxg", "60.mpxg", "small.mpxg"]
+    (found,) = runs("--models", "mpxgat", "--set", "hidden=4", "out=4", "heads=1", "batch=64")
+    assert found["settings"]["epochs"] == 3
+    assert found["growth"]["train_epoch_seconds"] is not None
+    assert "match" not in found["sizes"][0]

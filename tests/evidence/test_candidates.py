@@ -8,7 +8,7 @@ from mpxgat.evidence import similarity
 from mpxgat.evidence.candidates import against_rivals, similar_pairs
 from mpxgat.matching.matches import layer_pairs
 from tests.evidence.graphs import GRAPHS
-from tests.evidence.test_rivals import present_in, some_rows
+from tests.evidence.test_rivals import both_ways, present_in, some_rows
 from tests.matching.doubles import is_open
 
 every_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
@@ -28,6 +28,7 @@ def slow_pairs(graph, rows, layers, k):
     return kept
 
 
+@both_ways
 @pytest.mark.parametrize("k", [1, 2, 1000])
 @every_graph
 def test_the_most_similar_open_pairs_are_found(graph, k):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mpxgat.evidence import intra as intra_module
 from mpxgat.evidence.intra import IntraEvidence
 from mpxgat.evidence.pairs import PairGrid, PairList
 from mpxgat.evidence.profiles import walk_profiles
@@ -148,3 +149,14 @@ def test_a_hidden_link_leaves_no_trace():
     assert all(np.array_equal(without[name], plain[name]) for name in plain)
     assert without["layers where the two are linked"].tolist() == [1.0]  # in the other layer
     assert told["layers where the two are linked"].tolist() == [2.0]
+
+
+@every_graph
+def test_what_is_made_when_asked_for_is_what_would_be_kept(graph, monkeypatch):
+    pairs = intra_pairs(graph)
+    kept = evidence_of(graph).columns(PairList(pairs))
+    monkeypatch.setattr(intra_module, "_MOST_NODES", 0)
+    made = evidence_of(graph).columns(PairList(pairs))
+    assert kept.keys() == made.keys()
+    for column, value in kept.items():
+        assert made[column] == pytest.approx(value, abs=1e-12)

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from mpxgat.evidence import profiles as profiles_module
 from mpxgat.evidence.pairs import PairList
-from mpxgat.evidence.profiles import Compared, joint_step, one_step, unit_length, walk_profiles
+from mpxgat.evidence.profiles import Compared, entries_kept, joint_step, one_step, unit_length, walk_profiles
 from mpxgat.units import unit_matrix
 from tests.evidence.graphs import GRAPHS, copies_of, neighbours_of
 from tests.examples import graph_of, random_graph
@@ -172,3 +172,7 @@ def test_pairs_are_compared_by_overlap_and_cosine():
     assert name == "near"
     assert overlap.tolist() == [25.0, 0.0, -8.0]
     assert cosine == pytest.approx([1.0, 0.0, -0.8])
+
+
+def test_large_networks_keep_fewer_entries():
+    assert [entries_kept(n) for n in (0, 10, 100_000, 200_000, 400_000, 10**8)] == [128, 128, 128, 64, 32, 32]

@@ -10,6 +10,7 @@ from mpxgat.evidence.rivals import KEPT, Rivals, find_rivals
 from tests.evidence.graphs import GRAPHS, layers_of
 from tests.matching.doubles import is_open
 
+both_ways = pytest.mark.usefixtures("_ordinary_or_large_layers")
 every_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
 
 
@@ -33,6 +34,7 @@ def slow_similarities(graph, rows, node, layer):
     return sorted((float(rows[node] @ rows[other]) for other in there), reverse=True)
 
 
+@both_ways
 @every_graph
 def test_the_largest_and_the_total_are_over_open_pairs_only(graph):
     rows = some_rows(graph)
@@ -45,11 +47,14 @@ def test_the_largest_and_the_total_are_over_open_pairs_only(graph):
             assert found.largest[node, layer] == pytest.approx((expected + [0.0] * KEPT)[:KEPT])
 
 
+@both_ways
 def test_parts_of_the_rows_give_the_whole(monkeypatch):
     graph = GRAPHS["three layers"]
     rows = sparse.csr_array(some_rows(graph))
     whole = find_rivals(rows, graph, present_in(graph))
     monkeypatch.setattr(similarity, "_CELLS", 3 * graph.n_nodes // graph.n_layers)
+    nodes, there = np.arange(graph.n_nodes), graph.layer_nodes(0)
+    assert len(list(similarity.open_similarities(rows, present_in(graph), nodes, there))) > 1
     parts = find_rivals(rows, graph, present_in(graph))
     assert parts.largest == pytest.approx(whole.largest)
     assert parts.total == pytest.approx(whole.total)
@@ -79,3 +84,12 @@ def test_without_any_rival_the_share_is_nought():
     rivals = Rivals(np.zeros((2, 2, KEPT)), np.zeros((2, 2)))
     columns = rivals.columns(np.zeros(1), PairList(np.array([[0, 1]])), np.array([0, 1], dtype=np.int32))
     assert [float(column[0]) for column in columns] == [0.0] * 6
+
+
+def test_more_layers_than_a_word_has_bits():
+    present = np.zeros((3, 130), dtype=np.float32)
+    present[0, [0, 129]] = present[1, [64, 129]] = present[2, 63] = 1
+    bits = similarity._as_bits(present)
+    assert (bits[0] & bits[1]).any()
+    assert not (bits[0] & bits[2]).any()
+    assert not (bits[1] & bits[2]).any()

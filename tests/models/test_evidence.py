@@ -583,3 +583,27 @@ def test_a_judge_of_other_columns_is_refused(model, tmp_path):
     write_arrays(path, KIND, header, arrays)
     with pytest.raises(InputError, match="made by another version"):
         load_model(path)
+
+
+def test_a_large_network_is_learned_from_by_samples(monkeypatch):
+    """What is plenty is made little: two splits, a sample of their links, and candidates that compete with a sample."""
+    graph = social(people=120, layers=3, seed=100, known=0.8)
+    monkeypatch.setattr(evidence_learning, "_PLENTY", 20)
+    assert EvidenceSettings().dissolved * graph.n_inter > 20 > EvidenceSettings().hidden_intra * graph.n_intra
+    seen = []
+    learn, exam = evidence_learning._learn, evidence_learning._exam
+    monkeypatch.setattr(
+        evidence_learning, "_learn", lambda lessons, *rest: seen.append(lessons) or learn(lessons, *rest)
+    )
+    exams = []
+    monkeypatch.setattr(evidence_learning, "_exam", lambda *given: exams.append(exam(*given)) or exams[-1])
+    model = Evidence(seed=100, embeddings="none", trees=20).fit(graph)
+    links = [[int(lesson.label.sum()) for lesson in lessons] for lessons in seen]
+    assert [20, 20] in links  # between layers; within layers there are fewer than plenty, and so more splits
+    assert max(max(each) for each in links) <= 20
+    for each in exams:
+        assert each.certain.sum() == 100
+        assert len(each.certain) > 100
+        nodes = np.unique(each.pairs[each.certain])
+        assert np.isin(each.pairs, nodes).any(axis=1).all()  # nobody else is judged
+    assert model.validation["inter"]["evidence"] > 0.85

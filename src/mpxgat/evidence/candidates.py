@@ -19,10 +19,10 @@ def similar_pairs(rows: sparse.csr_array, present: NDArray[np.float32], ours: No
 
     def best(here: Nodes, there: Nodes) -> Pairs64:
         found = [np.empty((0, 2), dtype=np.int64)]
-        for nodes, similarity in open_similarities(rows, present, here, there):
-            top = similarity.topk(min(k, len(there)), dim=1)
-            row, place = np.nonzero(top.values.numpy() > 0)
-            found.append(np.stack([nodes[row], there[top.indices.numpy()[row, place]]], axis=1).astype(np.int64))
+        for similar in open_similarities(rows, present, here, there):
+            values, partners = similar.best(k)
+            row, place = np.nonzero(values > 0)
+            found.append(np.stack([similar.nodes[row], there[partners[row, place]]], axis=1).astype(np.int64))
         return np.concatenate(found)
 
     return np.unique(np.concatenate([best(ours, theirs), best(theirs, ours)[:, ::-1]]), axis=0)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mpxgat.evidence.columns import Column, Values, sides
-from mpxgat.evidence.pairs import Pairs
+from mpxgat.evidence.pairs import Pairs, Positions
+from mpxgat.evidence.products import at_rows
 from mpxgat.evidence.profiles import Compared, Profiles, one_step
 from mpxgat.graph import MultiplexGraph
 from mpxgat.units import unit_matrix, unit_presence
@@ -19,6 +20,9 @@ LAYER, UNION = "shared neighbours in the layer", "shared neighbours in any layer
 ELSEWHERE, WALKS = "linked in other layers", "met on short walks"
 EMBEDDINGS = "anchored embeddings"
 DEGREES, PLACE = "degrees", "the layer"
+
+
+_MOST_NODES = 100_000  # whose walks of two steps are kept; those of a larger network are made when asked for
 
 
 class Neighbours:
@@ -34,7 +38,8 @@ class Neighbours:
         self._links = sparse.csr_array(place @ adjacency)
         self._by_log = _scaled(self._links, 1 / np.log(np.maximum(degree, 2)))
         self._by_degree = _scaled(self._links, 1 / np.maximum(degree, 1))
-        self._two_steps = sparse.csr_array(place @ (spread @ spread))
+        self._place, self._spread = place, spread
+        self._two_steps = sparse.csr_array(place @ (spread @ spread)) if place.shape[0] <= _MOST_NODES else None
 
     def columns(self, pairs: Pairs) -> dict[Column, Values]:
         """Common neighbours: plain, by rarity (Adamic-Adar, resource allocation), relative; and three-step paths."""
@@ -45,9 +50,17 @@ class Neighbours:
             "common neighbours, rare ones more": pairs.overlap(self._by_log, self._links),
             "common neighbours, by degree": pairs.overlap(self._by_degree, self._links),
             "common neighbours, relative": relative,
-            "paths of three links": pairs.overlap(self._two_steps, self._links),
+            "paths of three links": pairs.overlap(self._two_steps_from(pairs.first), self._links),
         }
         return {Column(f"{name} {self._where}", self._reason): value for name, value in found.items()}
+
+    def _two_steps_from(self, nodes: Positions) -> sparse.csr_array:
+        """(n, m) walks of two steps from these nodes at least."""
+        if self._two_steps is not None:
+            return self._two_steps
+        different = np.unique(nodes)
+        rows = sparse.csr_array(self._place[different] @ self._spread @ self._spread)
+        return at_rows(rows, different, self._place.shape[0])
 
 
 class IntraEvidence:

@@ -8,7 +8,8 @@ known copies and itself, a step of a *joint* walk is J = V̄ T: it may go on in 
 Two copies of one unit meet the same units, whether or not a link between them is known. A unit met by few says more
 than one met by all: every column is divided by the root of its sum. A node's own unit is left out of its profile: it
 would be evidence for itself. Only the largest entries of a row are kept, which bounds time and memory (measured on
-ff-tw-yt and Drosophila, held-out units: 128 entries of up to 5,000 cost .005 of AUC).
+ff-tw-yt and Drosophila, held-out units: 128 entries of up to 5,000 cost .005 of AUC); in networks of more than 100,000
+nodes fewer, so that all of them together stay as many, down to 32.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ from scipy import sparse
 
 from mpxgat.evidence.columns import Values
 from mpxgat.evidence.pairs import Pairs, Positions
+from mpxgat.evidence.products import parts_of_like_sum, products_per_row, stacked
 from mpxgat.graph import MultiplexGraph
 from mpxgat.units import unit_matrix, unit_sizes
 
-LARGEST = 128
+LARGEST, _FEWEST = 128, 32
+_MOST_NODES = 100_000  # with all of the largest
 DECAY = 0.6  # of a step against the one before
 _CELLS = 1 << 20
 
@@ -44,18 +47,31 @@ class Profiles:
     rare: Mapping[str, sparse.csr_array]
 
 
-def walk_profiles(graph: MultiplexGraph, largest: int = LARGEST) -> Profiles:
-    """Profiles with at most ``largest`` entries in a row."""
+def entries_kept(n_nodes: int) -> int:
+    """Of a row, in a network of so many nodes."""
+    return min(LARGEST, max(_FEWEST, LARGEST * _MOST_NODES // max(n_nodes, 1)))
+
+
+def walk_profiles(graph: MultiplexGraph, largest: int | None = None) -> Profiles:
+    """Profiles with at most ``largest`` entries in a row; None leaves the number to `entries_kept`."""
+    usual = entries_kept(graph.n_nodes)
+    largest = usual if largest is None else largest
     step, joint, unit = one_step(graph), joint_step(graph), unit_matrix(graph)
     near, joint_near = sparse.csr_array(step @ unit), sparse.csr_array(joint @ unit)
-    near_2 = _largest_of_product(step, near, 2 * largest)
-    joint_2 = _largest_of_product(joint, joint_near, 2 * largest)
-    joint_3 = _largest_of_product(joint, joint_2, 2 * largest)
-    far = near + DECAY * near_2
-    met = sparse.csr_array(joint_near + DECAY * joint_2 + DECAY**2 * joint_3)
-    profiles = {"near": near, "joint": joint_near, "far": far, "joint_far": met}
-    rare = {name: _rare(sparse.csr_array(rows, copy=True), graph.unit, largest) for name, rows in profiles.items()}
-    return Profiles(met, rare)
+    for rows in (near, joint_near):
+        rows.sort_indices()  # so that what is kept of equals does not depend on the parts in which they are looked at
+    far = stacked(near[part] + DECAY * two for part, two in _largest_of_product(step, near, 2 * largest))
+    rare = {"near": near, "joint": joint_near, "far": far}
+    rare = {name: _rare(rows, graph.unit, largest) for name, rows in rare.items()}
+    del far  # hardly more than two of what is large are there at once
+    joint_2 = stacked(two for _, two in _largest_of_product(joint, joint_near, 2 * largest))
+    met = stacked(
+        joint_near[part] + DECAY * joint_2[part] + DECAY**2 * three
+        for part, three in _largest_of_product(joint, joint_2, 2 * largest)
+    )
+    del joint_2
+    rare["joint_far"] = _rare(met, graph.unit, largest)
+    return Profiles(met if usual == LARGEST else _largest_entries(met, 2 * largest), rare)
 
 
 def one_step(graph: MultiplexGraph) -> sparse.csr_array:
@@ -103,19 +119,33 @@ def _over(values: NDArray[np.generic]) -> sparse.dia_array:
 
 def _rare(rows: sparse.csr_array, unit: NDArray[np.int32], largest: int) -> sparse.csr_array:
     """Own unit left out, rare columns raised, largest entries kept."""
-    owner = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    rows.data[rows.indices == unit[owner]] = 0
-    rare = sparse.csr_array(rows @ _over(np.sqrt(rows.sum(axis=0))))
-    rare.eliminate_zeros()
-    return _largest_entries(rare, largest)
+    parts = list(parts_of_like_sum(np.diff(rows.indptr).astype(np.int64), _CELLS))
+    sums = np.zeros(rows.shape[1])
+    for part in parts:
+        others = _without_own(rows[part], unit[part])
+        np.add.at(sums, others.indices, others.data)
+    over_root = _over(np.sqrt(sums))
+
+    def raised(part: slice) -> sparse.csr_array:
+        rare = sparse.csr_array(_without_own(rows[part], unit[part]) @ over_root)
+        rare.eliminate_zeros()
+        return _largest_entries(rare, largest)
+
+    return stacked(map(raised, parts))
 
 
-def _largest_of_product(left: sparse.csr_array, right: sparse.csr_array, largest: int) -> sparse.csr_array:
-    """``left @ right`` with the ``largest`` largest entries of every row; some rows at a time, as it may be dense."""
-    step = max(1, _CELLS // max(right.shape[1], 1))
-    starts = range(0, left.shape[0], step)
-    parts = [_largest_entries(sparse.csr_array(left[start : start + step] @ right), largest) for start in starts]
-    return sparse.csr_array(sparse.vstack(parts, format="csr")) if parts else sparse.csr_array(left @ right)
+def _without_own(rows: sparse.csr_array, unit: NDArray[np.int32]) -> sparse.csr_array:
+    """The same rows, 0 for the unit of each row's node."""
+    own = rows.indices == np.repeat(unit, np.diff(rows.indptr))
+    return sparse.csr_array((np.where(own, 0, rows.data), rows.indices, rows.indptr), shape=rows.shape)
+
+
+def _largest_of_product(
+    left: sparse.csr_array, right: sparse.csr_array, largest: int
+) -> Iterator[tuple[slice, sparse.csr_array]]:
+    """Some rows of ``left @ right`` after the other, with their ``largest`` largest entries: all may be dense."""
+    for part in parts_of_like_sum(np.minimum(products_per_row(left, right), right.shape[1]), _CELLS):
+        yield part, _largest_entries(sparse.csr_array(left[part] @ right), largest)
 
 
 def _largest_entries(rows: sparse.csr_array, largest: int) -> sparse.csr_array:

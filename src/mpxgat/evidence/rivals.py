@@ -54,8 +54,8 @@ def find_rivals(rows: sparse.csr_array, graph: MultiplexGraph, present: NDArray[
     for b in range(n_layers):
         there = graph.layer_nodes(b)
         others = np.flatnonzero(present[:, b] == 0)
-        for nodes, similarity in open_similarities(rows, present, others, there):
-            best = similarity.topk(min(KEPT, len(there)), dim=1).values.numpy()
-            largest[nodes, b, : best.shape[1]] = best
-            total[nodes, b] = similarity.sum(dim=1).numpy()
+        for found in open_similarities(rows, present, others, there):
+            best, _ = found.best(KEPT)
+            largest[found.nodes, b, : best.shape[1]] = best
+            total[found.nodes, b] = found.total()
     return Rivals(largest, total)
