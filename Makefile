@@ -5,12 +5,13 @@ PYTHONS := python3.11 python3.12 python3.13 python3
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-ray lint types docs clean
+.PHONY: help setup demo test test-ray endurance lint types docs clean
 
 help:
 	@echo "make demo       install what the package needs, run it on a built-in network, print a table, write a report"
 	@echo "make test       install what development needs, run all tests"
 	@echo "make test-ray   the same for Ray: a training on two machines, one of which dies"
+	@echo "make endurance  for hours: a million damaged files, kills, faults, leaks; goes on where it was stopped"
 	@echo "make lint       style, format and import direction"
 	@echo "make types      mypy in strict mode"
 	@echo "make docs       the documentation as a site, in site/; warnings are errors"
@@ -28,6 +29,10 @@ test: $(VENV)/.dev
 # Apart from the others: Ray leaves sockets and processes to the end of the process, which are errors in other tests.
 test-ray: $(VENV)/.dev
 	$(BIN)/pytest -p no:unraisableexception tests/engines
+
+# What tests/endurance does in small. Resumable; the summary goes into docs/reliability.md. ENDURANCE holds options.
+endurance: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.endurance --record experiments/endurance.jsonl --into docs/reliability.md $(ENDURANCE)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -7,15 +7,17 @@ from contextlib import ExitStack, nullcontext
 
 import pytest
 
-from mpxgat.errors import InputError, MpxgatError, OutputError, SettingError, TrainingError
+from mpxgat.errors import InputError, MpxgatError, OutputError, ResumeError, SettingError, TrainingError
 from mpxgat.splits import marked_nodes
 from mpxgat.synthetic import social
+from mpxgat.tuning import optuna_search
 from mpxgat.tuning.folder import SearchFolder
 from mpxgat.tuning.grid import grid_plan
 from mpxgat.tuning.optuna_search import _tells, optuna_plan
 from mpxgat.tuning.search import Search
 from mpxgat.tuning.task import Task
 from mpxgat.tuning.trials import ranked
+from tests.tuning import toy
 
 SPACE = {"quality": {"low": 0.0, "high": 1.0}, "epochs": 2, "pause": 0.02}
 TOTAL = 12  # optuna draws the first ten at random
@@ -343,3 +345,32 @@ def test_a_storage_that_cannot_be_written_is_named(search, monkeypatch):
         search(optuna_plan("toy", SPACE, 2))
     monkeypatch.undo()
     assert len(made.trials()) == 1
+
+
+def test_a_storage_that_was_not_made_to_its_end_is_not_there(search, monkeypatch):
+    def killed(path):
+        path.write_bytes(b"half a database")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(optuna_search, "_open_study", killed)
+        with pytest.raises(KeyboardInterrupt):
+            search(optuna_plan("toy", SPACE, 1))
+    folder = search.folder / "out"
+    assert not list(folder.glob("*study*"))
+    (folder / ".study.db.new").write_bytes(b"of a process that was killed at once")
+    assert len(search(optuna_plan("toy", SPACE, 1)).trials()) == 1
+    assert not (folder / ".study.db.new").exists()
+
+
+def test_a_damaged_checkpoint_is_told_and_makes_no_failed_trial(search, monkeypatch):
+    plan = grid(quality=[0.5])
+
+    def damaged(*_):
+        raise ResumeError("cannot resume: the file is damaged")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(toy.Toy, "_learn", damaged)
+        with pytest.raises(ResumeError, match="cannot resume"):
+            search(plan)
+    assert [trial.state for trial in search(plan).trials()] == ["finished"]

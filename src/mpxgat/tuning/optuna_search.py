@@ -6,10 +6,11 @@ had not been; only processes side by side make the outcome depend on who was qui
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -58,18 +59,12 @@ class OptunaBook:
         self._space, self._total, self._folder, self._task = space, total, folder, task
         self._running: optuna.Trial | None = None
         self._path = folder.path / "study.db"
-        connect = partial(sqlite3.connect, self._path, timeout=_SECONDS_TO_WAIT, check_same_thread=False)
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         with _named(self._path), folder.turn():
-            self._study = optuna.create_study(
-                storage=optuna.storages.RDBStorage(
-                    "sqlite:///study.db", engine_kwargs={"creator": connect, "poolclass": NullPool}
-                ),
-                study_name="tune",
-                direction="maximize",
-                load_if_exists=True,
-                pruner=optuna.pruners.MedianPruner() if prune else optuna.pruners.NopPruner(),
-            )
+            if not self._path.exists():
+                _make_storage(self._path)
+            self._study = _open_study(self._path)
+        self._study.pruner = optuna.pruners.MedianPruner() if prune else optuna.pruners.NopPruner()
 
     def trials(self) -> list[Trial]:
         """All trials on record."""
@@ -149,6 +144,35 @@ class _Watch:
             self._trial.report(earlier + fmean(list(self._best.values())[: earlier + 1]), step)
         if self._trial.should_prune():
             raise GiveUp
+
+
+def _open_study(path: Path) -> optuna.Study:
+    """The study in a file, made if it is not there."""
+    connect = partial(sqlite3.connect, path, timeout=_SECONDS_TO_WAIT, check_same_thread=False)
+    engine = {"creator": connect, "poolclass": NullPool}
+    storage = optuna.storages.RDBStorage("sqlite:///study.db", engine_kwargs=engine)
+    return optuna.create_study(storage=storage, study_name="tune", direction="maximize", load_if_exists=True)
+
+
+def _make_storage(path: Path) -> None:
+    """A storage with a study in which nothing was tried: there whole, or not at all.
+
+    Optuna makes its tables one by one. Killed, or out of space, between two of them, it would leave a file that it
+    does not take for its own any more.
+    """
+    unfinished = path.with_name(f".{path.name}.new")
+    leftovers = (unfinished, path.with_name(f"{unfinished.name}-journal"))
+    try:
+        for leftover in leftovers:
+            leftover.unlink(missing_ok=True)
+        _open_study(unfinished)
+        os.replace(unfinished, path)
+    except OSError as problem:
+        raise OutputError(f"{printable(path, 300)}: cannot write: {printable(problem.strerror)}") from None
+    finally:
+        for leftover in leftovers:
+            with suppress(OSError):  # who may not write may not remove either
+                leftover.unlink(missing_ok=True)
 
 
 @contextmanager

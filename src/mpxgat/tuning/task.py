@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mpxgat.errors import MpxgatError, OutputError, SettingError, printable, quoted
+from mpxgat.errors import MpxgatError, OutputError, ResumeError, SettingError, printable, quoted
 from mpxgat.evaluation import evaluate
 from mpxgat.models import make_model
 from mpxgat.splits import Split
@@ -65,7 +65,7 @@ class Task:
                 state, problem = FAILED, f"the {self.measure} AUC is undefined"
         except GiveUp:
             state = PRUNED
-        except OutputError:  # a full disk is no fault of the settings
+        except (OutputError, ResumeError):  # a full disk or a damaged checkpoint is no fault of the settings
             raise
         except (MpxgatError, MemoryError, RuntimeError) as reason:  # torch's errors are RuntimeErrors
             state, problem = FAILED, printable(reason, 300) or type(reason).__name__

@@ -1,0 +1,82 @@
+"""Small runs again and again in one process: neither memory nor open files grow."""
+
+from __future__ import annotations
+
+import gc
+import shutil
+import time
+from pathlib import Path
+
+import numpy as np
+
+from mpxgat.errors import MpxgatError
+from mpxgat.io import formats, read, write
+from mpxgat.models import load_model, make_model
+from mpxgat.runs import RunConfig, RunFolder
+from mpxgat.splits import load_split, make_split, save_split
+from mpxgat.synthetic import social
+from tests.endurance.memory import open_files, resident
+from tests.endurance.outcome import Failure, Outcome
+
+_ALLOWED = 24 << 20  # bytes: what allocators keep for later
+_MODELS = {
+    "rules": {},
+    "anchored": {"dimensions": 8, "hidden": 4, "terms": 2, "splits": 2, "steps": 2, "epochs": 1},
+    "mpxgat": {"hidden": 4, "out": 4, "heads": 1, "epochs": 2, "check_every": 1},
+    "evidence": {"splits": 2, "trees": 5},
+}
+
+
+def one_run(folder: Path, number: int) -> None:
+    """Write, read, split, fit, save, load, score, match; files that are refused; a run's folder with its lock."""
+    graph = social(people=30, layers=2, seed=100 + number % 7, known=0.6)
+    for form in formats().values():
+        path = folder / f"net{form.suffixes[0]}"
+        try:
+            write(graph, path, form.name)
+        except MpxgatError:
+            continue
+        read(path, form.name)
+        path.write_bytes(path.read_bytes()[: 50 + number % 50])
+        try:
+            read(path, form.name)
+        except MpxgatError:
+            continue
+    split = make_split(graph, "marked", 100)
+    save_split(split, folder / "a.split")
+    train = load_split(folder / "a.split").train
+    name = list(_MODELS)[number % len(_MODELS)]
+    shutil.rmtree(folder / "run", ignore_errors=True)
+    run = RunFolder(folder / "run")
+    model = make_model(name, seed=100, **_MODELS[name])
+    with run.locked():
+        run.begin(RunConfig.of(model, train, "net"))
+        run.finish(model.fit(train, run.session(lambda part, report: None, save_every=0)))
+    loaded = load_model(run.model_path)
+    loaded.score(np.array([[0, 1], [0, train.n_nodes - 1]]))
+    if name == "evidence":
+        loaded.match_all(0.5)  # type: ignore[attr-defined]  # this model has it
+
+
+def leaks(folder: Path, count: int, seed: int, seconds: float = 0.0, warm_up: int = 24) -> Outcome:
+    """At least ``count`` runs and so many seconds, after some to warm up; the seed does not matter.
+
+    Memory may grow by 24 MB in all, and by no more however long it runs; open files not at all.
+    """
+    for number in range(warm_up):
+        one_run(folder, number)
+    gc.collect()
+    memory, files = resident(), open_files()
+    end = time.monotonic() + seconds
+    done = 0
+    while done < count or time.monotonic() < end:
+        one_run(folder, done)
+        done += 1
+    gc.collect()
+    grown, left = resident() - memory, open_files() - files
+    failures = []
+    if grown > _ALLOWED:
+        failures.append(Failure(f"memory grew by {grown >> 20} MB in {done} runs", f"leaks(folder, {done}, {seed})"))
+    if left > 0:
+        failures.append(Failure(f"{left} more open files after {done} runs", f"leaks(folder, {done}, {seed})"))
+    return Outcome("repeated runs", seed, done, tuple(failures))
