@@ -22,7 +22,7 @@ def main() -> None:
     print(f"who is who: AUC {values['auc']:.3f}, true counterpart first in {values['hits@1']:.0%} of the cases")
 
     # One to one, consistent over all layers, and nothing below the threshold.
-    matches = model.match_all(threshold=0.8)
+    matches = model.match_all(threshold=0.6)
     hidden = {tuple(pair) for pair in split.inter.positives.tolist()}
     right = sum(tuple(pair) in hidden for pair in matches.pairs.tolist())
     print(f"{len(matches)} pairs matched, {right} of them right, {len(hidden)} were hidden")
