@@ -102,22 +102,27 @@ class Anchored(TrainedEmbedding):
         settings, device = self._settings, chosen_device(self._settings.device)
         self._born = np.arange(graph.n_nodes)
         rows = identity_rows(self.seed, graph.n_nodes, settings.dimensions_for(graph.n_nodes))
-        views, self._background = see(graph, self._born, rows, settings.hops)
 
-        def views_of(hidden: MultiplexGraph) -> Views:
-            return see(hidden, np.arange(hidden.n_nodes), rows, settings.hops)[0]
+        def views_of(hidden: MultiplexGraph, nodes: Nodes) -> Views:
+            return see(hidden, np.arange(hidden.n_nodes), rows, settings.hops, nodes=nodes)[0]
 
         tasks, judged = make_tasks(graph, settings.splits, views_of, self._stream(_TASKS))
         if settings.links_in_a_step is None:
             check_fits(full_batch_bytes(tasks), "a step with all links of a split", "batch = auto needs less")
-        net = self._new_net(graph.n_layers, _typical_numbers(tasks, views)).to(device)
+        numbers = _numbers_of(tasks)
+        if not len(numbers):
+            numbers = views_of(graph, self._born).numbers
+        net = self._new_net(graph.n_layers, numbers).to(device)
         trainee = AnchoredTrainee(net, tasks, judged, settings, self._stream(_EPOCHS), device)
         self._outcome = train(trainee, settings.schedule, session.checkpoint(_FILE), partial(session.report, _PART))
         self._net = net
+        del tasks, judged, trainee  # their views are as large as those of the graph
+        views, self._background = see(graph, self._born, rows, settings.hops)
         self._horizontal, self._vertical = self._embed(views)
 
     def _new_net(self, n_layers: int, numbers: Floats) -> AnchoredNet:
         """With its initial parameters; ``numbers`` (m, p) are nodes' numbers of which mean and deviation are taken."""
+        numbers = numbers if len(numbers) else np.zeros((1, numbers.shape[1]), dtype=np.float32)
         mean, deviation = numbers.mean(axis=0, dtype=np.float64), numbers.std(axis=0, dtype=np.float64)
         return AnchoredNet(
             n_heads(self._settings.hops),
@@ -172,12 +177,9 @@ class Anchored(TrainedEmbedding):
         self._outcome = Outcome(**notes["outcome"])
 
 
-def _typical_numbers(tasks: Sequence[Task], views: Views) -> Floats:
-    """(m, p) numbers of nodes whose links are hidden; of all nodes if there are none; m is at least 1."""
-    columns = views.numbers.shape[1]
-    hidden = np.concatenate([np.empty((0, columns), dtype=np.float32), *(task.views.numbers for task in tasks)])
-    found = hidden if len(hidden) else views.numbers
-    return found if len(found) else np.zeros((1, columns), dtype=np.float32)
+def _numbers_of(tasks: Sequence[Task]) -> Floats:
+    """(m, p) numbers of the nodes whose links are hidden."""
+    return np.concatenate([task.views.numbers for task in tasks])
 
 
 def _births(old: MultiplexGraph, born: Nodes, new: MultiplexGraph) -> Nodes:

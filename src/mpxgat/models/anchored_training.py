@@ -30,7 +30,8 @@ _NON_LINKS = 1024  # a step's links are told from so many
 _JUDGED_NON_LINKS = 20_000
 _PROTOCOLS = (held_out_units, marked_nodes)
 Pairs = NDArray[np.int64]
-See = Callable[[MultiplexGraph], Views]
+See = Callable[[MultiplexGraph, NDArray[np.int64]], Views]
+"""The views of some nodes of a graph."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +101,7 @@ def _task(
     among = place[graph.intra]
     among = among[(among >= 0).all(axis=1)]
     task = Task(
-        views=see(split.train).take(marked),
+        views=see(split.train, marked),
         intra=place[split.intra.positives[~np.isin(hidden.intra, kept_intra)]],
         inter=place[split.inter.positives[~np.isin(hidden.inter, kept_inter)]],
         unit=graph.unit[marked].astype(np.int64),

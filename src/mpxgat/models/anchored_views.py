@@ -88,24 +88,34 @@ def identity_rows(seed: int, count: int, dimensions: int) -> Floats:
 
 
 def see(
-    graph: MultiplexGraph, born: Nodes, rows: Floats, hops: int, background: Background | None = None
+    graph: MultiplexGraph,
+    born: Nodes,
+    rows: Floats,
+    hops: int,
+    background: Background | None = None,
+    nodes: Nodes | None = None,
 ) -> tuple[Views, Background]:
     """Views of all nodes of a graph, and the background that was taken out of them.
 
     born        (n,) every node's place in ``rows``; a unit has the row of its node with the smallest
     background  one to take out instead of the graph's own: views of nodes far from a change then stay as they were
+    nodes       whose views are kept, in that order; None for all. The others' never take memory all at once.
     """
+    kept = np.arange(graph.n_nodes) if nodes is None else nodes
     walk = _Walk(graph, rows[_unit_births(graph, born)])
-    anchored, lengths, common = walk.views(walk.anchored, hops, None if background is None else background.anchored)
-    union, _, common_union = walk.views(walk.all_units, hops, None if background is None else background.union)
-    own = walk.rows[graph.unit]
+    anchored, lengths, common = walk.views(
+        walk.anchored, hops, None if background is None else background.anchored, kept
+    )
+    union, _, common_union = walk.views(walk.all_units, hops, None if background is None else background.union, kept)
+    own = union[0]
+    own[:] = walk.rows[graph.unit[kept]]
     views = Views(
-        anchored=anchored,
-        union=np.concatenate([own[None], union]),
-        identity=own * walk.anchored[graph.unit][:, None],
-        numbers=np.concatenate([_numbers(graph, walk), lengths, _features(graph)], axis=1),
-        presence=walk.presence,
-        layer=graph.node_layer.astype(np.int64),
+        anchored=anchored[1:],
+        union=union,
+        identity=own * walk.anchored[graph.unit[kept]][:, None],
+        numbers=np.concatenate([_numbers(graph, walk)[kept], lengths, _features(graph)[kept]], axis=1),
+        presence=walk.presence[kept],
+        layer=graph.node_layer[kept].astype(np.int64),
     )
     return views, Background(common, common_union)
 
@@ -141,22 +151,24 @@ class _Walk:
         found: Floats = sums[self._graph.unit]
         return found
 
-    def views(self, weight: Floats, hops: int, background: Floats | None) -> tuple[Floats, Floats, Floats]:
-        """(heads, n, d) views over units with these weights, (n, heads) logarithms of their lengths, and the
-        background taken out.
+    def views(self, weight: Floats, hops: int, background: Floats | None, kept: Nodes) -> tuple[Floats, Floats, Floats]:
+        """(1 + heads, k, d) views over units with these weights, (k, heads) logarithms of their lengths, and the
+        background taken out. The first view is left open, for the own row.
         """
         pooled = weight is self.all_units  # nodes of one unit see what any of them sees
-        found, lengths, common = [], [], []
+        found = np.empty((1 + n_heads(hops), len(kept), self.rows.shape[1]), dtype=np.float32)
+        lengths, common = [], []
         for head, seen in enumerate(self._heads(weight, hops)):
             view = self.over_copies(seen) if pooled else seen
-            lengths.append(np.log(_lengths(view) + 1e-3))
+            lengths.append(np.log(_lengths(view) + 1e-3)[kept])
             direction = self._common_direction(view) if background is None else background[head]
             common.append(direction)
+            view = view[kept]
             if head >= len(_RARITIES):
-                along = direction[self._graph.node_layer]
-                view = view - np.einsum("ij,ij->i", view, along)[:, None] * along
-            found.append(view / (_lengths(view) + _TINY)[:, None])
-        return np.stack(found), np.stack(lengths, axis=1), np.stack(common)
+                along = direction[self._graph.node_layer[kept]]
+                view -= np.einsum("ij,ij->i", view, along)[:, None] * along
+            np.divide(view, (_lengths(view) + _TINY)[:, None], out=found[1 + head])
+        return found, np.stack(lengths, axis=1), np.stack(common)
 
     def _heads(self, weight: Floats, hops: int) -> Iterator[Floats]:
         """A unit's row weighs degree^-rarity: a neighbour that many have tells little."""
