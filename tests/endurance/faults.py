@@ -265,7 +265,9 @@ def _damaged_state(work: Work, *patterns: str) -> Fault:
         if ended.code == 0:  # the damage was in a last line that is not counted, or in what is not read
             return [] if work.result(place) == stage.undisturbed(work)[0] else ["comes to something else"]
         problems = wrong_refusal(ended)
-        lost = [name for name in before if name not in contents(place)]
+        # What a killed process was writing, under a name of its own, is not lost but cleared away.
+        wanted = [name for name in before if not Path(name).name.startswith(".")]
+        lost = [name for name in wanted if name not in contents(place)]
         problems += [f"lost: {name}" for name in lost]
         if victim.exists():
             victim.write_bytes(whole)
