@@ -42,6 +42,16 @@ def test_rows_stand_by_data_set_rules_first_with_the_published_figures_beside():
     assert rows[1][4:6] == ["0.860", ""]
 
 
+def test_batches_are_told_where_they_were_chosen():
+    cells = [cell("fftwyt", "mpxgat", 0, 0.7, 0.5, {"preset": "paper", "batch": batch}) for batch in ("full", 64)]
+    cells.append(cell("fftwyt", "anchored", 0, 0.7, 0.5, {"batch": 256}))
+    assert {row[1] for row in rows_of(markdown_table(cells, "marked"))} == {
+        "mpxgat, preset paper, batch full",
+        "mpxgat, preset paper, batch 64",
+        "anchored",
+    }
+
+
 def test_protocols_do_not_mix():
     (row,) = rows_of(markdown_table(CELLS, "units"))
     assert row[6] == "0.610"

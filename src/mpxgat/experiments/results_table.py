@@ -34,8 +34,10 @@ class _Row:
 
     @property
     def label(self) -> str:
-        preset = self.settings.get("preset")
-        return self.model if preset is None else f"{self.model}, preset {preset}"
+        preset, batch = self.settings.get("preset"), self.settings.get("batch")
+        if preset is None:
+            return self.model
+        return f"{self.model}, preset {preset}" + ("" if batch is None else f", batch {batch}")
 
 
 def markdown_table(records: Iterable[CellRecord], protocol: str) -> str:

@@ -18,9 +18,12 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
+from mpxgat.address_space import check_room
 from mpxgat.builder import MAX_ID_BYTES
 from mpxgat.errors import InputError, printable
 
+# Arrow ends the process if it gets no memory in the middle of a table.
+_TIMES_AS_LARGE, _ROOM = 3, 1 << 26
 _BLOCK_BYTES = 1 << 22
 _SCANNED_BYTES = 1 << 18
 # A first record longer than this cannot be the beginning of a table: every field is far shorter.
@@ -84,6 +87,7 @@ def split_columns(
         line, _ = next(_records(content, delimiter, quoting))
         raise InputError(f"{_count(width)}, expected {expected}", path, line)
     names = [str(number) for number in range(width)]
+    check_room(_TIMES_AS_LARGE * len(content) + _ROOM)
     try:
         table = arrow_csv.read_csv(
             pa.BufferReader(content),

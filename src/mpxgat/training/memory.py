@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mpxgat.address_space import address_space_left
 from mpxgat.errors import TrainingError
 
 _CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -60,21 +61,9 @@ def available_bytes() -> int | None:
             found.append(int(Path(limit).read_text()))
         except (OSError, ValueError):  # no such limit, or "max"
             continue
-    if (left := _address_space_left()) is not None:
+    if (left := address_space_left()) is not None:
         found.append(left)
     return min(found, default=None)
-
-
-def _address_space_left() -> int | None:
-    """What a limit on this process's address space (``ulimit -v``) leaves of it; None without such a limit."""
-    try:
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    except (ImportError, OSError, ValueError):  # a system that has no such limits
-        return None
-    return None if limit == resource.RLIM_INFINITY else max(0, limit - taken)
 
 
 def fits(needed: int) -> bool:
