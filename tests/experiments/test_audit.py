@@ -6,7 +6,7 @@ import pytest
 from mpxgat import splits, synthetic
 from mpxgat.errors import SettingError
 from mpxgat.evaluation import evaluate
-from mpxgat.experiments.audit import _negatives_over_all_pairs, _random_non_links, audit
+from mpxgat.experiments.audit import _negatives_over_all_pairs, _one_way, _random_non_links, audit
 from mpxgat.links import pair_keys
 from mpxgat.models import make_model
 from tests.examples import graph_of
@@ -25,8 +25,8 @@ def found(split):
 
 
 def test_links_that_carry_messages_score_high_whether_they_are_real_or_not(found):
-    assert found["reference_real"] > 0.7
-    assert found["reference_fake"] > 0.7
+    assert found["reference_real"] > 0.6
+    assert found["reference_fake"] > 0.6
     assert found["leak_free"] < min(found["reference_real"], found["reference_fake"])
     assert found["published"] is None  # of no data set of the paper
 
@@ -52,6 +52,12 @@ def test_fake_links_are_links_neither_known_nor_hidden(split):
     assert len(fake) == 500
     assert (split.train.node_layer[fake[:, 0]] != split.train.node_layer[fake[:, 1]]).all()
     assert not np.isin(pair_keys(fake, n), true).any()
+
+
+def test_messages_go_one_way():
+    around = _one_way(4, np.array([[3, 1], [0, 1]]))
+    heard = [around.senders[a:b].tolist() for a, b in zip(around.offsets[:-1], around.offsets[1:], strict=True)]
+    assert heard == [[0], [0, 1], [2], [1, 3]]
 
 
 def test_negatives_are_any_pairs_but_the_links_themselves():

@@ -7,9 +7,10 @@ Only the command `mpxgat audit` imports this file (a check of the import rules s
 The preset `reference` is trained on the training graph of a split, without the test links. Then the same weights are
 scored three times:
 
-    reference_real  as the authors' code does: only the test links carry messages (with self-loops), attention dropout
-                    stays on, one negative for each test link, drawn once, uniformly over all pairs of nodes whatever
-                    their layers, avoiding only the test links
+    reference_real  as the authors' code does: only the test links carry messages (with self-loops), and only one way:
+                    their data has each link once and is not made undirected; attention dropout stays on; one negative
+                    for each test link, drawn once, uniformly over all pairs of nodes whatever their layers, avoiding
+                    only the test links
     reference_fake  the same with random non-links in place of the test links
     leak_free       the training links carry messages, dropout is off, all valid pairs of the protocol are scored
 
@@ -115,7 +116,7 @@ def _scored_as_published(model: MPXGAT, links: NDArray[np.int64], stream: Stream
     n = part.n_nodes
     negatives = torch.from_numpy(_negatives_over_all_pairs(n, links, stream.at(_NEGATIVES).numpy()))
     positives = torch.from_numpy(links)
-    around = Neighbourhood.from_links(n, positives)
+    around = _one_way(n, links)
     net.train()  # the authors' code never calls eval()
     found = []
     with torch.no_grad():
@@ -124,6 +125,19 @@ def _scored_as_published(model: MPXGAT, links: NDArray[np.int64], stream: Stream
             scores = (pair_scores(embeddings, pairs).numpy() for pairs in (positives, negatives))
             found.append(auc(*scores))
     return found
+
+
+def _one_way(n: int, links: NDArray[np.int64]) -> Neighbourhood:
+    """Every link sends from its lower node to its higher one, every node to itself. For scoring only."""
+    nodes = np.arange(n)
+    edges = np.concatenate([np.sort(links, axis=1), np.stack([nodes, nodes], axis=1)])
+    senders, receivers = edges[np.lexsort(edges.T)].T
+    # No edge has one that goes the other way; only a backward pass would ask for it, and here there is none.
+    return Neighbourhood(
+        offsets=torch.from_numpy(np.searchsorted(receivers, np.arange(n + 1))),
+        senders=torch.from_numpy(senders.copy()),
+        reverse=torch.arange(len(senders)),
+    )
 
 
 def _negatives_over_all_pairs(n: int, links: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
