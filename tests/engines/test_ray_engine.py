@@ -22,7 +22,11 @@ from mpxgat.training.session import Session
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'mpxgat[ray]'")
 # Ray leaves sockets and log files to the end of the process.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+    "ignore::DeprecationWarning:ray.*",  # of its own doing, as Ray Train is imported
+)
 
 GRAPH = social(people=60, layers=3, seed=100)
 TINY = {"hidden": 8, "out": 8, "heads": 2, "epochs": 30}
@@ -79,6 +83,11 @@ def _check_everything(engine):
     assert np.array_equal(alone.horizontal, there.horizontal)
     assert np.array_equal(alone.vertical, there.vertical)
 
+    settings = {"epochs": 2, "batch": 64, "shares": 2}
+    alone, together = trained(Processes(), **settings), trained(engine, **settings)
+    assert np.array_equal(alone.horizontal, together.horizontal)
+    assert np.array_equal(alone.vertical, together.vertical)
+
     model, done = make_model("evidence", seed=100, splits=2, trees=10).fit(GRAPH), []
     found = match_all(find_candidates(model, 3, engine, done.append), 0.5, 3)
     assert found.to_table().equals(match_all(model, 0.5, 3).to_table())
@@ -89,35 +98,50 @@ def _check_everything(engine):
     assert repr(one.evaluations) == repr(other.evaluations)  # NaN is not itself
 
 
-def test_one_of_two_machines_dies(tmp_path):
-    from ray.cluster_utils import Cluster
+class TestOneOfTwoMachinesDies:
+    """Two addresses of the loopback stand for two machines."""
 
-    # Two addresses of the loopback stand for two machines.
-    node = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
-    head = {**node, "node_ip_address": "127.0.0.2", "include_dashboard": False}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
-    doomed = cluster.add_node(**node, node_ip_address="127.0.0.3")
-    cluster.wait_for_nodes()
-    long = {"epochs": 1500, "patience": 1500}
-    killed = []
+    def test_layers_apart(self, tmp_path):
+        settings = {"epochs": 1500, "patience": 1500}
+        left = self._train_and_kill(tmp_path, 1, "horizontal-*.safetensors", settings)
+        assert left == ["horizontal-0001", "horizontal-0002"]  # in the middle: the third layer had not begun
 
-    def kill_when_both_are_at_work():
-        while len(list(tmp_path.glob("horizontal-*.safetensors"))) < 2:
-            time.sleep(0.05)
-        cluster.remove_node(doomed, allow_graceful=False)
-        killed.append(sorted(path.stem for path in tmp_path.glob("horizontal-*.safetensors")))
+    def test_a_layer_together(self, tmp_path):
+        settings = {"epochs": 40, "patience": 40, "batch": 64, "shares": 2}
+        left = self._train_and_kill(tmp_path, 2, "horizontal-*.worker*of2.safetensors", settings)
+        assert len(left) >= 2
+        assert all(name.startswith("horizontal-0001.epoch") for name in left)  # in the middle of the first layer
 
-    killer = Thread(target=kill_when_both_are_at_work, daemon=True)
-    try:
-        killer.start()
-        there = trained(RayEngine(2, cluster.address), tmp_path, **long)
-    finally:
-        cluster.shutdown()
-    killer.join(timeout=10)
-    assert killed == [["horizontal-0001", "horizontal-0002"]]  # in the middle: the third layer had not begun
-    alone = trained(Processes(), **long)
-    assert np.array_equal(alone.horizontal, there.horizontal)
-    assert np.array_equal(alone.vertical, there.vertical)
+    def _train_and_kill(self, folder, processors, pattern, settings):
+        """Train on two machines, kill the second when two checkpoints are there, and compare with one machine; what was
+        there when it was killed. The first machine alone has enough ``processors`` to go on with.
+        """
+        from ray.cluster_utils import Cluster
+
+        memory = {"object_store_memory": 80 * 2**20}
+        head = {"num_cpus": processors, "node_ip_address": "127.0.0.2", "include_dashboard": False, **memory}
+        cluster = Cluster(initialize_head=True, head_node_args=head)
+        doomed = cluster.add_node(num_cpus=1, node_ip_address="127.0.0.3", **memory)
+        cluster.wait_for_nodes()
+        killed = []
+
+        def kill_when_both_are_at_work():
+            while len(list(folder.glob(pattern))) < 2:
+                time.sleep(0.05)
+            cluster.remove_node(doomed, allow_graceful=False)
+            killed.extend(sorted(path.stem for path in folder.glob(pattern)))
+
+        killer = Thread(target=kill_when_both_are_at_work, daemon=True)
+        try:
+            killer.start()
+            there = trained(RayEngine(2, cluster.address), folder, **settings)
+        finally:
+            cluster.shutdown()
+        killer.join(timeout=10)
+        alone = trained(Processes(), **settings)
+        assert np.array_equal(alone.horizontal, there.horizontal)
+        assert np.array_equal(alone.vertical, there.vertical)
+        return killed
 
 
 def test_no_cluster_at_an_address():

@@ -19,13 +19,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from mpxgat.models.link_training import LinkTrainee, NegativeSampler, Stream, ValidationLinks, as_tensor
+from mpxgat.models.shared_embedding import embed_own_nodes
 from mpxgat.nn.decoder import link_loss
 from mpxgat.nn.neighbourhood import Neighbourhood
-from mpxgat.nn.stack import HorizontalNet, VerticalNet
+from mpxgat.nn.stack import HorizontalNet, VerticalNet, evaluating
 from mpxgat.nn.transform import Input, OneHot, SomeRows
 from mpxgat.sampling.components import Components
 from mpxgat.sampling.subgraphs import Subgraph
 from mpxgat.sampling.surroundings import Surroundings
+from mpxgat.training.owners import Owners
 
 Net = HorizontalNet | VerticalNet
 # Links that a node draws, hop by hop. More, or a second hop, cost a multiple and did not predict better: in a planted
@@ -33,6 +35,7 @@ Net = HorizontalNet | VerticalNet
 FAN_OUTS = (5,)
 _ENDS = 4  # a link has two, and comes with a non-link
 _NODES_AT_ONCE = 1 << 15  # of whole units, when all are embedded
+_PIECES = 128  # that nodes are shared out in, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +98,19 @@ class Plan(ABC):
     def embed(self, net: Net) -> Tensor:
         """Embeddings (n, out) of all nodes: every neighbour heard, no dropout, no gradients."""
 
+    @abstractmethod
+    def pieces(self) -> list[NDArray[np.int64]]:
+        """All nodes in pieces, ascending in each; a worker of several that train together keeps whole pieces."""
+
+    @abstractmethod
+    def embed_own(self, net: Net, owners: Owners) -> Tensor:
+        """Embeddings (own, out) of a worker's own nodes as `embed` gives them, if ``net`` has their rows."""
+
+    @property
+    def _piece(self) -> int:
+        """Nodes in a piece: some hundred pieces, or more where these would be large."""
+        return min(_NODES_AT_ONCE, -(-self.network.n_nodes // _PIECES))
+
 
 class SampledPlan(Plan):
     """Links in random order, neighbours drawn around their ends; see `Surroundings.draw` for the fan-outs."""
@@ -128,6 +144,18 @@ class SampledPlan(Plan):
         assert isinstance(net, HorizontalNet)
         (x,) = self.network.inputs
         return net.embed_in_pieces(x, self.network.whole())
+
+    def pieces(self) -> list[NDArray[np.int64]]:
+        """Nodes that follow each other."""
+        nodes = np.arange(self.network.n_nodes)
+        return [nodes[start : start + self._piece] for start in range(0, len(nodes), max(self._piece, 1))]
+
+    def embed_own(self, net: Net, owners: Owners) -> Tensor:
+        """Block by block, all workers at the same time."""
+        assert isinstance(net, HorizontalNet)
+        (x,) = self.network.inputs
+        with evaluating(net):
+            return embed_own_nodes(net, x, self._surroundings, self.network.weights, owners)
 
 
 class UnitPlan(Plan):
@@ -172,6 +200,29 @@ class UnitPlan(Plan):
         net.train(mode)
         assert whole is not None, "a network has nodes"
         return whole
+
+    def pieces(self) -> list[NDArray[np.int64]]:
+        """Whole units."""
+        return [part.nodes for part in self._units.pieces(max(self._piece, 1))]
+
+    @torch.no_grad()
+    def embed_own(self, net: Net, owners: Owners) -> Tensor:
+        """Unit by unit; nobody needs anything of another worker."""
+
+        def with_own_rows(*inputs: object, generator: torch.Generator | None) -> Tensor:
+            given = (SomeRows(places_of[x.nodes]) if isinstance(x, SomeRows) else x for x in inputs)
+            return cast(Callable[..., Tensor], net)(*given, generator=generator)
+
+        own, places_of = None, torch.from_numpy(owners.place)
+        with evaluating(net):
+            for places in owners.own_pieces():
+                if not len(places):
+                    continue
+                part = self._units.around(owners.own[places])
+                rows = self.network.encode(cast(Net, with_own_rows), part)
+                own = rows.new_empty(len(owners.own), rows.shape[1]) if own is None else own
+                own[torch.from_numpy(owners.place[part.nodes])] = rows
+        return torch.empty(0, 0) if own is None else own
 
 
 def _different(draws: float, among: int) -> int:

@@ -28,9 +28,10 @@ def batch_sizes(parts: Sequence[Part], session: Session) -> Sizes:
         known = None if begun is None else _parse(begun, len(parts))
         return known or _auto(parts)
     size = None if isinstance(setting, str) else setting
+    workers = min(session.engine.jobs, parts[0].settings.shares)
     for part, held in zip(parts, _held(parts), strict=True):
         advice = "batch = auto needs less, as do smaller hidden, out or heads" if size is None else _SMALLER
-        check_fits(held + part.memory(size), f"training {part.label}", advice)
+        check_fits(held + part.memory(size, workers), f"training {part.label}", advice)
     return [size] * len(parts)
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,6 +31,7 @@ from mpxgat.models.mpxgat_settings import PUBLISHED, MPXGATSettings
 from mpxgat.models.part import Part, Trained, chosen_device
 from mpxgat.nn.neighbourhood import Neighbourhood
 from mpxgat.training.checkpoint import Checkpoint
+from mpxgat.training.group import Group
 from mpxgat.training.loop import EpochReport, Outcome
 from mpxgat.training.session import Session
 
@@ -195,7 +198,12 @@ class MPXGAT(EmbeddingModel):
 
 
 def _learn_parts(parts: Sequence[Part], session: Session, batches: str) -> list[Trained]:
-    """Train independent parts one after another, or side by side by the session's engine; the result is the same."""
+    """Train independent parts one after another, or side by side by the session's engine; the result is the same.
+
+    Parts that are shared are trained one after another, each by all workers together.
+    """
+    if parts and session.engine.jobs > 1 and all(part.is_shared for part in parts):
+        return _learn_together(parts, session, batches)
     checkpoints = [session.checkpoint(part.file_name, **{NOTE: batches}) for part in parts]
     at_once = min(session.engine.jobs, len(parts))
     if at_once <= 1 and not session.engine.always:
@@ -218,6 +226,32 @@ def _learn_parts(parts: Sequence[Part], session: Session, batches: str) -> list[
             )
             results.append(trained)
         return results
+
+
+def _learn_together(parts: Sequence[Part], session: Session, batches: str) -> list[Trained]:
+    """One part after another by a group of workers; the checkpoints that they leave have what they learned."""
+    with TemporaryDirectory() as folder:
+        kept = session if session.checkpoints else replace(session, checkpoints=Path(folder))
+        places = [kept.checkpoint(part.file_name, **{NOTE: batches}) for part in parts]
+        checkpoints = [place for place in places if place is not None]
+        if not all(checkpoint.is_finished() for checkpoint in checkpoints):
+            workers = min(session.engine.jobs, parts[0].settings.shares)
+            session.engine.together(workers, partial(_learn_in_group, parts, checkpoints))
+        for part, checkpoint in zip(parts, checkpoints, strict=True):
+            if not checkpoint.path.exists():
+                raise TrainingError(
+                    f"{part.label}: its workers left no checkpoint in {printable(checkpoint.path.parent, 300)}, "
+                    "expected a folder that all machines see"
+                )
+        return [
+            part.learn(checkpoint, partial(session.report, part.label))
+            for part, checkpoint in zip(parts, checkpoints, strict=True)
+        ]
+
+
+def _learn_in_group(parts: Sequence[Part], checkpoints: Sequence[Checkpoint], group: Group) -> None:
+    for part, checkpoint in zip(parts, checkpoints, strict=True):
+        part.learn(checkpoint, lambda report: None, group)
 
 
 def _result(future: Future[Trained], part: Part) -> Trained:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mpxgat.errors import SettingError, quoted
 from mpxgat.models.settings import AUTO, Settings, check_batch
 from mpxgat.nn.presets import Style, preset
 from mpxgat.nn.stack import Widths
@@ -28,6 +29,8 @@ class MPXGATSettings(Settings):
     batch           links in a step of training: "full" (all of them), a whole number, or "auto" (all while they fit the
                     memory, else as many as do); in batches `check_every` and `patience` count steps, see
                     `mpxgat.training.loop.Schedule.in_batches`
+    shares          parts that every batch is cut into, each computed by itself; as many workers can train one layer
+                    together (`--engine ray`, `--jobs`), each keeping the rows of some of the nodes
     """
 
     preset: str = "paper"
@@ -49,19 +52,26 @@ class MPXGATSettings(Settings):
     validation: float = 0.1
     device: str = "cpu"
     batch: int | str = AUTO
+    shares: int = 1
 
     def __post_init__(self) -> None:
         self.check_share("dropout", "validation")
         check_batch(self.batch)
+        self.check_at_least(1, "shares")
+        if self.shares > 1 and isinstance(self.batch, str):
+            raise SettingError(f"shares is {self.shares} and batch {self.batch}, expected a number of links to share")
+        if self.shares > 1 and self.device != "cpu":
+            raise SettingError(f"shares is {self.shares} and device {quoted(self.device)}, expected cpu")
         # These check their own ranges.
         _ = self.style, self.horizontal_widths, self.vertical_widths
         _ = self.horizontal_schedule, self.vertical_schedule
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; without ``batch`` where the memory decides, as before there was a choice: runs and results on
-        record from that time are known again.
+        """Plain values; ``batch`` and ``shares`` only where they were chosen: runs and results from before there was a
+        choice are known again.
         """
-        return {name: value for name, value in super().to_dict().items() if (name, value) != ("batch", AUTO)}
+        untold = {("batch", AUTO), ("shares", 1)}
+        return {name: value for name, value in super().to_dict().items() if (name, value) not in untold}
 
     @property
     def style(self) -> Style:

@@ -18,12 +18,16 @@ from mpxgat.errors import SettingError, quoted
 from mpxgat.models.batch_plans import BatchTrainee, Net, Network, Plan
 from mpxgat.models.link_training import LinkTrainee, NegativeSampler, Stream, cut_validation
 from mpxgat.models.mpxgat_settings import MPXGATSettings
+from mpxgat.models.shared_training import SharedTrainee, keep_own_rows, table_names
 from mpxgat.nn.neighbourhood import Neighbourhood
 from mpxgat.nn.stack import Widths
 from mpxgat.nn.transform import Input, OneHot
 from mpxgat.training.checkpoint import Checkpoint, Parameters
-from mpxgat.training.loop import EpochReport, Outcome, Schedule, train
+from mpxgat.training.group import Alone, Group
+from mpxgat.training.loop import EpochReport, Outcome, Place, Schedule, train
 from mpxgat.training.memory import batch_bytes, listed_bytes, rows_bytes, training_bytes
+from mpxgat.training.owners import Owners
+from mpxgat.training.shared_checkpoint import SharedCheckpoint
 
 _CUT, _START, _EPOCHS = range(3)  # what random numbers are for
 
@@ -99,15 +103,36 @@ class Part(ABC):
         weights: Callable[..., tuple[Tensor, ...]] = self.net(parameters).attention
         return weights(*self.inputs(), around)
 
-    def learn(self, checkpoint: Checkpoint | None, report: Callable[[EpochReport], None]) -> Trained:
-        """Train with early stopping on links cut from ``links``."""
+    @property
+    def is_shared(self) -> bool:
+        """Whether several workers can train it together."""
+        return self.batch is not None and self.settings.shares > 1
+
+    def learn(
+        self, checkpoint: Checkpoint | None, report: Callable[[EpochReport], None], group: Group | None = None
+    ) -> Trained:
+        """Train with early stopping on links cut from ``links``.
+
+        group   of workers that all call this with the same, if it is shared; only where one is alone the result has
+                the parameters of all nodes, elsewhere the checkpoint has them in the end
+        """
         device = chosen_device(self.settings.device)
         sampler = self.sampler()
         parts = cut_validation(self.links, self.settings.validation, sampler, self._stream(_CUT).numpy())
         net, schedule = self.new_net().to(device), self.schedule
         network = self.network(parts.training_rows, device)
         trainee: LinkTrainee
-        if self.batch is None:
+        place: Place | None = checkpoint
+        if self.is_shared:
+            assert self.batch is not None
+            plan = self.plan(network, self.batch)
+            owners, tables = Owners(self.n_nodes, plan.pieces(), group or Alone()), table_names(net, network.inputs)
+            keep_own_rows(net, tables, owners)
+            schedule = schedule.in_batches(plan.steps)
+            streams = self._stream(_EPOCHS)
+            trainee = SharedTrainee(net, plan, parts, sampler, streams, owners, tables, self.settings.shares)
+            place = checkpoint and SharedCheckpoint(checkpoint, owners, tables)
+        elif self.batch is None:
             messages = network.whole()
 
             def encode(generator: torch.Generator | None) -> Tensor:
@@ -119,7 +144,7 @@ class Part(ABC):
             plan = self.plan(network, self.batch)
             schedule = schedule.in_batches(plan.steps)
             trainee = BatchTrainee(net, plan, parts, sampler, self._stream(_EPOCHS), device)
-        outcome = train(trainee, schedule, checkpoint, report)
+        outcome = train(trainee, schedule, place, report)
         return Trained({name: tensor.cpu() for name, tensor in net.state_dict().items()}, outcome)
 
     def net(self, parameters: Parameters) -> Net:
@@ -157,14 +182,18 @@ class Part(ABC):
         moved = tuple(value.to(device) if isinstance(value, Tensor) else value for value in inputs)
         return Network(self.n_nodes, moved, links, weights, device)
 
-    def memory(self, batch: int | None = None) -> int:
-        """About how many bytes training takes, in full batch or in batches of so many links."""
+    def memory(self, batch: int | None = None, workers: int = 1) -> int:
+        """About how many bytes training takes, in full batch or in batches of so many links; if so many workers share
+        it, each of them.
+        """
         widths, parameters = self.widths, self._n_parameters
         width = widths.heads * max(widths.hidden, widths.out)
         if batch is None:
             return training_bytes(self.n_nodes, len(self.links), parameters, width, widths.heads, widths.blocks)
         tables = 2 * width if self.features is None else 0
-        nodes, links = self.extent(batch)
+        if tables:  # nearly all parameters are theirs
+            parameters //= workers
+        nodes, links = self.extent(-(-batch // self.settings.shares))
         held = listed_bytes(self.n_nodes, len(self.links)) + rows_bytes(self.n_nodes, self.whole_width)
         return batch_bytes(parameters, tables, nodes, links, width, widths.heads, widths.blocks, held)
 

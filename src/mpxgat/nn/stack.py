@@ -83,14 +83,14 @@ class HorizontalNet(nn.Module):
     @torch.no_grad()
     def embed(self, x: Input, neighbourhood: Neighbourhood) -> Tensor:
         """Embeddings (n, out) without dropout and without gradients."""
-        with _evaluating(self):
+        with evaluating(self):
             return self.forward(x, neighbourhood)
 
     @torch.no_grad()
     def embed_in_pieces(self, x: Input, neighbourhood: Neighbourhood) -> Tensor:
         """What `embed` gives (but for rounding), in memory for two blocks' (n, width) and a piece of the edges."""
         h: Input = x
-        with _evaluating(self):
+        with evaluating(self):
             for each in self.blocks:
                 block = cast(HorizontalBlock, each)
                 projected = block.attend.transform(h)
@@ -102,7 +102,7 @@ class HorizontalNet(nn.Module):
     def attention(self, x: Input, neighbourhood: Neighbourhood) -> tuple[Tensor, ...]:
         """Attention weights of every block, (E, heads) each, without dropout."""
         weights, h = [], x
-        with _evaluating(self):
+        with evaluating(self):
             for block in self.blocks:
                 weights.append(cast(HorizontalBlock, block).attention(h, neighbourhood))
                 h = block(h, neighbourhood)
@@ -153,14 +153,14 @@ class VerticalNet(nn.Module):
     @torch.no_grad()
     def embed(self, x: Input, h_H: Tensor, neighbourhood: Neighbourhood) -> Tensor:
         """Embeddings (n, out) without dropout and without gradients."""
-        with _evaluating(self):
+        with evaluating(self):
             return self.forward(x, h_H, neighbourhood)
 
     @torch.no_grad()
     def attention(self, x: Input, h_H: Tensor, neighbourhood: Neighbourhood) -> tuple[Tensor, ...]:
         """Attention weights of every block, (E, heads) each, without dropout."""
         weights, h = [], x
-        with _evaluating(self):
+        with evaluating(self):
             for block in self.blocks:
                 weights.append(cast(VerticalBlock, block).attention(h, neighbourhood))
                 h = block(h, h_H, neighbourhood)
@@ -200,7 +200,7 @@ def _joining(*, last: bool) -> Joining:
 
 
 @contextmanager
-def _evaluating(net: nn.Module) -> Iterator[None]:
+def evaluating(net: nn.Module) -> Iterator[None]:
     """Dropout off inside, and back to the mode before afterwards."""
     mode = net.training
     net.eval()

@@ -54,6 +54,10 @@ class Checkpoint:
     identity: Mapping[str, str]
     save_every: float = 20.0
 
+    def due(self, seconds: float) -> bool:
+        """Whether it is time to save, so many seconds after the last time."""
+        return seconds >= self.save_every
+
     def save(self, state: TrainingState) -> None:
         """Replace the file in one step."""
         header: dict[str, Any] = {
@@ -99,6 +103,11 @@ class Checkpoint:
             raise ResumeError(f"cannot resume: {problem}; delete the file to train this part again") from None
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
             raise self._damaged(problem) from None
+
+    def is_finished(self) -> bool:
+        """Whether the file is there and of a training that has come to its end."""
+        state = self.load()
+        return state is not None and state.finished
 
     def identity_found(self) -> dict[str, str] | None:
         """What the file says it is of; None if there is no file, ResumeError if it is damaged."""

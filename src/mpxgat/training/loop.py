@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from mpxgat.errors import SettingError, TrainingError
-from mpxgat.training.checkpoint import Checkpoint, Parameters, TrainingState
+from mpxgat.training.checkpoint import Parameters, TrainingState
 from mpxgat.training.eager_adam import EagerAdam, Moments
 
 _LEAST_PATIENCE = 5  # validations
@@ -76,6 +76,19 @@ class Trainee(Protocol):
         """Further numbers for the history, such as β."""
 
 
+class Place(Protocol):
+    """Where a training's state is kept: a `Checkpoint`, or a worker's part of one."""
+
+    def due(self, seconds: float) -> bool:
+        """Whether it is time to save, so many seconds after the last time."""
+
+    def save(self, state: TrainingState) -> None:
+        """Keep a state instead of the one before."""
+
+    def load(self) -> TrainingState | None:
+        """The state that is kept, if there is one."""
+
+
 @dataclass(frozen=True)
 class EpochReport:
     """What a progress bar shows."""
@@ -100,7 +113,7 @@ class Outcome:
 def train(
     trainee: Trainee,
     schedule: Schedule,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: Place | None = None,
     report: Callable[[EpochReport], None] | None = None,
 ) -> Outcome:
     """Train until the schedule's end or until validation no longer rises; the module ends with its best parameters.
@@ -118,7 +131,7 @@ def train(
     saved = time.monotonic()
     while state.epoch < schedule.epochs and not state.finished:
         _epoch(trainee, schedule, state, report)
-        if checkpoint and time.monotonic() - saved >= checkpoint.save_every:
+        if checkpoint and checkpoint.due(time.monotonic() - saved):
             _save(checkpoint, module, optimiser, state)
             saved = time.monotonic()
     optimiser.close()
@@ -175,7 +188,7 @@ def _copy(module: nn.Module) -> Parameters:
     return {name: tensor.detach().clone() for name, tensor in module.state_dict().items()}
 
 
-def _save(checkpoint: Checkpoint, module: nn.Module, optimiser: EagerAdam, state: TrainingState) -> None:
+def _save(checkpoint: Place, module: nn.Module, optimiser: EagerAdam, state: TrainingState) -> None:
     state.parameters = module.state_dict()
     for name, parameter in module.named_parameters():
         kept = optimiser.moments(parameter)
@@ -184,7 +197,7 @@ def _save(checkpoint: Checkpoint, module: nn.Module, optimiser: EagerAdam, state
     state.parameters, state.moments = {}, {}
 
 
-def _save_finished(checkpoint: Checkpoint, module: nn.Module, state: TrainingState) -> None:
+def _save_finished(checkpoint: Place, module: nn.Module, state: TrainingState) -> None:
     """What a finished training leaves: its parameters and its history, nothing to go on from."""
     checkpoint.save(
         TrainingState(

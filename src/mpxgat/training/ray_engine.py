@@ -13,10 +13,12 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
 from mpxgat.errors import SettingError, TrainingError, printable
+from mpxgat.training.engines import GroupWork, raise_first
 
 _SECONDS_TO_ANSWER = 10.0
 _RETRIES = 3  # times that a piece of work may lose its worker
@@ -69,6 +71,25 @@ class RayEngine:
             yield _RayExecutor(ray, self.jobs)
         finally:
             ray.shutdown()
+
+    def together(self, count: int, work: GroupWork) -> None:
+        """By Ray Train, which begins anew, from the last checkpoints, when a worker or its machine has died."""
+        with self.workers(), TemporaryDirectory() as folder:
+            train, torch_train = import_module("ray.train"), import_module("ray.train.torch")
+            trainer = torch_train.TorchTrainer(
+                _in_group,
+                train_loop_config={"work": work},
+                torch_config=torch_train.TorchConfig(backend="gloo"),
+                scaling_config=train.ScalingConfig(num_workers=count, placement_strategy="SPREAD"),
+                run_config=train.RunConfig(
+                    storage_path=folder, failure_config=train.FailureConfig(max_failures=_RETRIES)
+                ),
+            )
+            try:
+                trainer.fit()
+            except train.TrainingFailedError as problem:
+                raise_first(list(getattr(problem, "worker_failures", {}).values()))
+                raise TrainingError(f"Ray gave it up: {printable(problem, 300)}") from None
 
     def _connect(self, ray: ModuleType) -> None:
         quietly = {"log_to_driver": False, "logging_level": "ERROR"}
@@ -124,6 +145,13 @@ class _RayExecutor(Executor):
         if isinstance(problem, self._ray.exceptions.RayTaskError) and isinstance(cause, BaseException):
             return cause
         return BrokenExecutor(f"Ray gave it up: {printable(problem, 300)}")
+
+
+def _in_group(config: dict[str, GroupWork]) -> None:
+    """In a worker of Ray Train, which has connected it with the others."""
+    from mpxgat.training.group import TorchGroup
+
+    config["work"](TorchGroup())
 
 
 def _call(fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
