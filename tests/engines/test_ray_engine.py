@@ -3,6 +3,7 @@
 import sys
 import time
 from concurrent.futures import BrokenExecutor
+from pathlib import Path
 from threading import Thread
 
 import numpy as np
@@ -72,19 +73,21 @@ class TestThisMachine:
             pool.submit(die).result()
 
 
-def test_trained_matched_and_evaluated_as_without_ray():
+def test_trained_matched_and_evaluated_as_without_ray(tmp_path, monkeypatch):
     engine = RayEngine(2)
     with engine.workers():  # one Ray for all that follows
-        _check_everything(engine)
+        _check_everything(engine, tmp_path, monkeypatch)
 
 
-def _check_everything(engine):
+def _check_everything(engine, tmp_path, monkeypatch):
     alone, there = trained(Processes()), trained(engine)
     assert np.array_equal(alone.horizontal, there.horizontal)
     assert np.array_equal(alone.vertical, there.vertical)
 
     settings = {"epochs": 2, "batch": 64, "shares": 2}
-    alone, together = trained(Processes(), **settings), trained(engine, **settings)
+    (tmp_path / "run").mkdir()
+    monkeypatch.chdir(tmp_path)
+    alone, together = trained(Processes(), **settings), trained(engine, Path("run"), **settings)
     assert np.array_equal(alone.horizontal, together.horizontal)
     assert np.array_equal(alone.vertical, together.vertical)
 

@@ -231,7 +231,8 @@ def _learn_parts(parts: Sequence[Part], session: Session, batches: str) -> list[
 def _learn_together(parts: Sequence[Part], session: Session, batches: str) -> list[Trained]:
     """One part after another by a group of workers; the checkpoints that they leave have what they learned."""
     with TemporaryDirectory() as folder:
-        kept = session if session.checkpoints else replace(session, checkpoints=Path(folder))
+        # Workers may start in another folder.
+        kept = replace(session, checkpoints=(session.checkpoints or Path(folder)).absolute())
         places = [kept.checkpoint(part.file_name, **{NOTE: batches}) for part in parts]
         checkpoints = [place for place in places if place is not None]
         if not all(checkpoint.is_finished() for checkpoint in checkpoints):
