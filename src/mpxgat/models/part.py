@@ -16,7 +16,7 @@ from torch import Tensor
 
 from mpxgat.errors import SettingError, quoted
 from mpxgat.models.batch_plans import BatchTrainee, Net, Network, Plan
-from mpxgat.models.link_training import LinkTrainee, NegativeSampler, Stream, cut_validation
+from mpxgat.models.link_training import LinkTrainee, NegativeSampler, Stream, ValidationLinks, cut_validation
 from mpxgat.models.mpxgat_settings import MPXGATSettings
 from mpxgat.models.shared_training import SharedTrainee, keep_own_rows, table_names
 from mpxgat.nn.neighbourhood import Neighbourhood
@@ -124,14 +124,8 @@ class Part(ABC):
         trainee: LinkTrainee
         place: Place | None = checkpoint
         if self.is_shared:
-            assert self.batch is not None
-            plan = self.plan(network, self.batch)
-            owners, tables = Owners(self.n_nodes, plan.pieces(), group or Alone()), table_names(net, network.inputs)
-            keep_own_rows(net, tables, owners)
-            schedule = schedule.in_batches(plan.steps)
-            streams = self._stream(_EPOCHS)
-            trainee = SharedTrainee(net, plan, parts, sampler, streams, owners, tables, self.settings.shares)
-            place = checkpoint and SharedCheckpoint(checkpoint, owners, tables)
+            trainee, place = self._shared(net, network, parts, checkpoint, group or Alone())
+            schedule = schedule.in_batches(trainee.steps)
         elif self.batch is None:
             messages = network.whole()
 
@@ -146,6 +140,18 @@ class Part(ABC):
             trainee = BatchTrainee(net, plan, parts, sampler, self._stream(_EPOCHS), device)
         outcome = train(trainee, schedule, place, report)
         return Trained({name: tensor.cpu() for name, tensor in net.state_dict().items()}, outcome)
+
+    def _shared(
+        self, net: Net, network: Network, parts: ValidationLinks, checkpoint: Checkpoint | None, group: Group
+    ) -> tuple[SharedTrainee, SharedCheckpoint | None]:
+        """What a worker of a group trains, and where it keeps its state; ``net`` is left with the worker's own rows."""
+        assert self.batch is not None
+        plan, tables = self.plan(network, self.batch), table_names(net, network.inputs)
+        owners = Owners(self.n_nodes, plan.pieces(), group)
+        keep_own_rows(net, tables, owners)
+        stream, shares = self._stream(_EPOCHS), self.settings.shares
+        trainee = SharedTrainee(net, plan, parts, self.sampler(), stream, owners, tables, shares)
+        return trainee, SharedCheckpoint(checkpoint, owners, tables) if checkpoint else None
 
     def net(self, parameters: Parameters) -> Net:
         """The network with learned parameters, ready to embed."""

@@ -77,6 +77,11 @@ class SharedTrainee(LinkTrainee):
         self._tables = {name: net.get_parameter(name) for name in tables}
         self._everyones = [each for name, each in net.named_parameters() if name not in self._tables]
 
+    @property
+    def steps(self) -> int:
+        """In an epoch, about."""
+        return self._plan.steps
+
     def losses(self, epoch: int) -> Iterator[Tensor]:
         """Every link once; chance comes from the share's own stream."""
         stream, group = self._stream.at(epoch), self._owners.group
