@@ -1,6 +1,7 @@
 """Parts that workers train together: the right gradients, the same bytes for any number of workers, resumed by any."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,11 +9,11 @@ import torch
 
 from mpxgat.errors import ResumeError, SettingError
 from mpxgat.models.link_training import cut_validation
-from mpxgat.models.mpxgat import MPXGAT
+from mpxgat.models.mpxgat import MPXGAT, _learn_in_group
 from mpxgat.models.shared_training import SharedTrainee, keep_own_rows, table_names
 from mpxgat.nn.decoder import link_loss
 from mpxgat.training.checkpoint import Checkpoint
-from mpxgat.training.engines import Processes
+from mpxgat.training.engines import Processes, raise_first
 from mpxgat.training.group import Alone
 from mpxgat.training.owners import Owners
 from mpxgat.training.session import Session
@@ -170,15 +171,22 @@ def test_a_model_trained_by_processes_together(tmp_path):
     assert "shares" not in MPXGAT(**SMALL).settings  # so that what was trained before is known again
 
 
-def fail_where_it_is_second(group):
-    if group.rank == 1:
-        raise SettingError("wrong in its own way")
-    group.swap([torch.zeros(1)] * group.size)
+def test_an_error_of_workers_is_told(tmp_path):
+    part = shared(PLAIN, "vertical")
+    checkpoint = Checkpoint(tmp_path / "part.safetensors", {"of": "this"}, save_every=0)
+    with pytest.raises(_StopError):
+        as_group(2, lambda group: part.learn(checkpoint, stop_at(2), group))
+    other = replace(checkpoint, identity={"of": "that"})
+    with pytest.raises(ResumeError, match="made with another of"):
+        Processes(2).together(2, partial(_learn_in_group, [part], [other]))
 
 
-def test_an_error_of_one_worker_is_told():
+def test_the_error_that_made_others_lose_touch_is_told():
     with pytest.raises(SettingError, match="wrong in its own way"):
-        Processes(2).together(2, fail_where_it_is_second)
+        raise_first([None, RuntimeError("connection closed by peer"), SettingError("wrong in its own way")])
+    with pytest.raises(RuntimeError, match="connection closed"):
+        raise_first([RuntimeError("connection closed by peer"), None])
+    raise_first([None, None])
 
 
 @pytest.mark.parametrize(
