@@ -151,12 +151,18 @@ def test_files_of_an_epoch_that_not_all_have_written_are_not_taken(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["part.safetensors"]
 
 
-def test_a_checkpoint_of_something_else_is_refused(tmp_path):
+@pytest.fixture
+def of_something_else(tmp_path):
+    """A part, and a place where a group has left a checkpoint of another training."""
     part = shared(PLAIN, "vertical")
     checkpoint = Checkpoint(tmp_path / "part.safetensors", {"of": "this"}, save_every=0)
     with pytest.raises(_StopError):
         as_group(2, lambda group: part.learn(checkpoint, stop_at(2), group))
-    other = replace(checkpoint, identity={"of": "that"})
+    return part, replace(checkpoint, identity={"of": "that"})
+
+
+def test_a_checkpoint_of_something_else_is_refused(of_something_else):
+    part, other = of_something_else
     with pytest.raises(ResumeError, match="made with another of"):
         as_group(2, lambda group: part.learn(other, silent, group))
 
@@ -171,12 +177,8 @@ def test_a_model_trained_by_processes_together(tmp_path):
     assert "shares" not in MPXGAT(**SMALL).settings  # so that what was trained before is known again
 
 
-def test_an_error_of_workers_is_told(tmp_path):
-    part = shared(PLAIN, "vertical")
-    checkpoint = Checkpoint(tmp_path / "part.safetensors", {"of": "this"}, save_every=0)
-    with pytest.raises(_StopError):
-        as_group(2, lambda group: part.learn(checkpoint, stop_at(2), group))
-    other = replace(checkpoint, identity={"of": "that"})
+def test_an_error_of_workers_is_told(of_something_else):
+    part, other = of_something_else
     with pytest.raises(ResumeError, match="made with another of"):
         Processes(2).together(2, partial(_learn_in_group, [part], [other]))
 

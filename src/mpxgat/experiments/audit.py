@@ -132,12 +132,8 @@ def _one_way(n: int, links: NDArray[np.int64]) -> Neighbourhood:
     nodes = np.arange(n)
     edges = np.concatenate([np.sort(links, axis=1), np.stack([nodes, nodes], axis=1)])
     senders, receivers = edges[np.lexsort(edges.T)].T
-    # No edge has one that goes the other way; only a backward pass would ask for it, and here there is none.
-    return Neighbourhood(
-        offsets=torch.from_numpy(np.searchsorted(receivers, np.arange(n + 1))),
-        senders=torch.from_numpy(senders.copy()),
-        reverse=torch.arange(len(senders)),
-    )
+    offsets = torch.from_numpy(np.searchsorted(receivers, np.arange(n + 1)))
+    return Neighbourhood.one_way(offsets, torch.from_numpy(senders.copy()))
 
 
 def _negatives_over_all_pairs(n: int, links: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:

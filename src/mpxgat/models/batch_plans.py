@@ -189,15 +189,13 @@ class UnitPlan(Plan):
     @torch.no_grad()
     def embed(self, net: Net) -> Tensor:
         """Some units after the other."""
-        mode = net.training
-        net.eval()
         whole = None
-        for part in self._units.pieces(_NODES_AT_ONCE):
-            rows = self.network.encode(net, part)
-            if whole is None:
-                whole = rows.new_empty(self.network.n_nodes, rows.shape[1])
-            whole[torch.from_numpy(part.nodes).to(rows.device)] = rows
-        net.train(mode)
+        with evaluating(net):
+            for part in self._units.pieces(_NODES_AT_ONCE):
+                rows = self.network.encode(net, part)
+                if whole is None:
+                    whole = rows.new_empty(self.network.n_nodes, rows.shape[1])
+                whole[torch.from_numpy(part.nodes).to(rows.device)] = rows
         assert whole is not None, "a network has nodes"
         return whole
 

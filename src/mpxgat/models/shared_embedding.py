@@ -81,12 +81,9 @@ def _heard_by(surroundings: Surroundings, nodes: Nodes, weights: Tensor | None) 
     senders = np.concatenate([surroundings.others[listed], nodes])
     order = np.lexsort((senders, receivers))
     needed, places = np.unique(senders[order], return_inverse=True)
-    return Neighbourhood(
-        offsets=torch.from_numpy(np.append(0, np.cumsum(size + 1))),
-        senders=torch.from_numpy(places),
-        reverse=torch.arange(len(places)),
-        weights=None if weights is None else _with_loops(weights, surroundings.rows[listed], order),
-    ), needed.astype(np.int64)
+    offsets = torch.from_numpy(np.append(0, np.cumsum(size + 1)))
+    heard = None if weights is None else _with_loops(weights, surroundings.rows[listed], order)
+    return Neighbourhood.one_way(offsets, torch.from_numpy(places), heard), needed.astype(np.int64)
 
 
 def _with_loops(weights: Tensor, rows: NDArray[np.int64], order: NDArray[Any]) -> Tensor:

@@ -71,6 +71,14 @@ class Neighbourhood:
         offsets = torch.searchsorted(receivers, torch.arange(n_nodes + 1, device=links.device))
         return cls(offsets, senders, torch.searchsorted(keys, senders * n_nodes + receivers), weights)
 
+    @classmethod
+    def one_way(cls, offsets: Tensor, senders: Tensor, weights: Tensor | None = None) -> Neighbourhood:
+        """Edges that need not go both ways, sorted by receiver; senders may be other nodes than the receivers.
+
+        For what has no backward pass, the only one that asks for ``reverse``.
+        """
+        return cls(offsets, senders, torch.arange(len(senders), device=senders.device), weights)
+
     @property
     def n_nodes(self) -> int:
         return len(self.offsets) - 1
