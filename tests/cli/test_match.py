@@ -72,6 +72,13 @@ class TestMatch:
         }  # fmt: skip
         assert found["notes"][0].startswith("layer 'w' has no known link")
 
+    def test_how_many_true_partners_are_candidates_is_told_if_the_model_knows(self, matcher):
+        assert answer("match", "run")["candidate_recall"] is None
+        assert "hidden again" not in run("match", "run").output
+        matcher.candidate_recall = 0.9714
+        assert answer("match", "run")["candidate_recall"] == 0.9714
+        assert "97.1% of the known links, hidden again in training" in run("match", "run").output
+
     def test_two_layers_with_their_candidates(self):
         found = answer("match", "run", "--layers", "z", "x", "--threshold", 0.5, "-k", 2)
         assert [(row["node"], row["candidate"], row["chosen"]) for row in found["matches"]] == [("c", "a", False)]

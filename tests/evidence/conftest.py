@@ -9,4 +9,4 @@ from mpxgat.evidence import similarity
 def _ordinary_or_large_layers(request, monkeypatch):
     """Both ways to compute similarities."""
     if request.param == "similar pairs only":
-        monkeypatch.setattr(similarity, "_LARGE_LAYER", 1)
+        monkeypatch.setattr(similarity, "LARGE_LAYER", 1)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mpxgat.evidence.candidates import Wanted
 from mpxgat.evidence.inter import InterEvidence, layer_prior
 from mpxgat.evidence.pairs import PairGrid, PairList
 from mpxgat.evidence.profiles import walk_profiles
@@ -149,7 +150,7 @@ def test_candidates_are_the_most_similar_by_short_walks_through_all_layers(graph
     rows = walk_profiles(graph).rare["joint_far"].toarray()
     evidence = evidence_of(graph)
     for a, b in layer_pairs(graph):
-        found = {tuple(pair) for pair in evidence.candidates_between(a, b, 2).tolist()}
+        found = {tuple(pair) for pair in evidence.candidates_between(a, b, Wanted(2)).tolist()}
         similar = {
             (i, j): rows[i] @ rows[j]
             for i in graph.layer_nodes(a).tolist()

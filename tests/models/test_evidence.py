@@ -14,6 +14,7 @@ from mpxgat.features import Features
 from mpxgat.identity import with_inter_links
 from mpxgat.io.array_files import read_arrays, write_arrays
 from mpxgat.matching import with_reasons
+from mpxgat.matching.matches import layer_pairs
 from mpxgat.metrics import auc
 from mpxgat.models import evidence_learning, load_model
 from mpxgat.models.base import KIND, STATE
@@ -236,6 +237,29 @@ def test_it_says_nothing_while_it_works(capfd, tmp_path):
 
 def test_it_keeps_the_contract_of_matchers(any_model):
     check_matcher(any_model)
+
+
+def test_nearest_embeddings_are_candidates_too(smaller_split, with_embeddings, tmp_path):
+    """What is found by them is counted on links hidden again, and on those hidden from the model."""
+
+    def recall(model):
+        wanted = {tuple(sorted(pair)) for pair in smaller_split.inter.positives.tolist()}
+        found = [model.candidates(a, b, 10**6).pairs.tolist() for a, b in layer_pairs(model.graph)]
+        return len(wanted & {tuple(pair) for pairs in found for pair in pairs}) / len(wanted)
+
+    without = fitted(smaller_split.train, embeddings="anchored", nearest=0)
+    assert recall(with_embeddings) > recall(without)
+    assert with_embeddings.candidate_recall > without.candidate_recall > 0.5
+    assert recall(with_embeddings) == pytest.approx(with_embeddings.candidate_recall, abs=0.1)
+    assert with_embeddings.training_summary()["candidate_recall"] == with_embeddings.candidate_recall
+    with_embeddings.save(tmp_path / "model.safetensors")
+    assert load_model(tmp_path / "model.safetensors").candidate_recall == with_embeddings.candidate_recall
+    assert with_embeddings.extend(smaller_split.train).candidate_recall == with_embeddings.candidate_recall
+
+
+def test_an_approximate_search_matches_nearly_the_same(smaller_split, with_embeddings):
+    found = fitted(smaller_split.train, embeddings="anchored", search="approximate")
+    assert found.candidate_recall == pytest.approx(with_embeddings.candidate_recall, abs=0.05)
 
 
 @pytest.mark.parametrize("k", [1, 2])
@@ -541,6 +565,8 @@ def test_a_file_that_lacks_a_part_is_told(model, part, tmp_path):
         ({"leaves": 1}, "leaves is 1"),
         ({"leaves": 1_000_000}, "leaves is 1000000"),
         ({"candidates": 0}, "candidates is 0"),
+        ({"nearest": -1}, "nearest is -1"),
+        ({"search": "quick"}, "search is 'quick', expected auto or exact or approximate"),
         ({"rate": 0.0}, r"rate is 0\.0"),
         ({"rate": -0.1}, r"rate is -0\.1"),
         ({"rate": float("nan")}, "rate is nan"),

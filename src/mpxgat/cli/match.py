@@ -71,6 +71,7 @@ def match(
         "k": k,
         "count": len(found),
         "matched": int(found.chosen.sum()),
+        "candidate_recall": getattr(matcher, "candidate_recall", None),
         "outcomes": [asdict(outcome) for outcome in found.outcomes],
         "notes": list(found.notes),
     }
@@ -82,6 +83,7 @@ def match(
         print_table(_SHOWN_COLUMNS, [_shown_row(row) for row in table.to_pylist()])
     if not json:
         _print_outcomes(found)
+        _print_recall(head["candidate_recall"])
     _print_notes(found, len(shown), output)
 
 
@@ -117,6 +119,11 @@ def _print_outcomes(found: Matches) -> None:
         counts = (one.open_nodes, one.matched, one.below_threshold, one.outdone, one.no_candidate)
         rows.append((f"{printable(one.layer_a)} – {printable(one.layer_b)}", *counts))
     print_table(_OUTCOME_COLUMNS, rows, title="Nodes of both layers without a known counterpart")
+
+
+def _print_recall(recall: float | None) -> None:
+    if recall is not None:
+        print_note(f"{recall:.1%} of the known links, hidden again in training, were among the candidates")
 
 
 def _print_notes(found: Matches, shown: int, output: Path | None) -> None:

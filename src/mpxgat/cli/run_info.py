@@ -85,6 +85,8 @@ def _print_choice(training: Mapping[str, Any]) -> None:
     if names:
         rows = [(f"{kind} links", *(values[name] for name in names)) for kind, values in validation.items()]
         print_table(("validation AUC", *names), rows)
+    if training.get("candidate_recall") is not None:
+        print_fields({"hidden links among candidates": f"{training['candidate_recall']:.1%}"})
     if "chosen" in training:
         print_fields({"predicts links by": training["chosen"]})
 

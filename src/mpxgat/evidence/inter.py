@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from mpxgat.evidence.candidates import similar_pairs
+from mpxgat.evidence.candidates import Wanted, nearest_pairs, similar_pairs
 from mpxgat.evidence.columns import Column, sides
-from mpxgat.evidence.pairs import Pairs, Values
+from mpxgat.evidence.pairs import Pairs, Positions, Values
 from mpxgat.evidence.profiles import Compared, Profiles, one_step, unit_length
 from mpxgat.evidence.rivals import Rivals, find_rivals
 from mpxgat.graph import MultiplexGraph
@@ -91,10 +91,20 @@ class InterEvidence:
         found[Column("prior", LAYERS)] = self._prior[self._layer[pairs.first], self._layer[pairs.second]]
         return found
 
-    def candidates_between(self, layer_a: int, layer_b: int, k: int) -> NDArray[np.int64]:
-        """(m, 2) open pairs of two layers worth judging: the k most similar of every node; see `similar_pairs`."""
-        ours, theirs = self._graph.layer_nodes(layer_a), self._graph.layer_nodes(layer_b)
-        return similar_pairs(self._profiles["joint_far"], self._present, ours, theirs, k)
+    def candidates_between(self, layer_a: int, layer_b: int, wanted: Wanted) -> NDArray[np.int64]:
+        """(m, 2) open pairs of two layers worth judging, in order; see `similar_pairs` and `nearest_pairs`."""
+        ours, theirs = self._without_copy(layer_a, layer_b), self._without_copy(layer_b, layer_a)
+        found = similar_pairs(self._profiles["joint_far"], self._present, ours, theirs, wanted.similar)
+        if self._vectors is None or not wanted.nearest:
+            return found
+        near = nearest_pairs(self._vectors, self._present, ours, theirs, wanted.nearest, wanted.search)
+        return np.unique(np.concatenate([found, near]), axis=0)
+
+    def _without_copy(self, layer: int, other: int) -> Positions:
+        """Nodes of a layer whose unit is not known to have one in the other."""
+        nodes = self._graph.layer_nodes(layer)
+        alone: Positions = nodes[self._present[nodes, other] == 0]
+        return alone
 
     def _of_profiles(self, pairs: Pairs) -> dict[Column, Values]:
         found: dict[Column, Values] = {}

@@ -21,7 +21,7 @@ from mpxgat.evidence.pairs import row_parts
 from mpxgat.evidence.products import products_per_row
 
 _CELLS = 1 << 23
-_LARGE_LAYER = 20_000  # nodes
+LARGE_LAYER = 20_000  # nodes
 _WORD = 64  # layers in a word of bits
 Nodes = NDArray[np.integer[Any]]
 
@@ -58,9 +58,15 @@ def open_similarities(
     present     (n, L) layers where a node's unit has a node: two that share one are known to differ, or to be one, and
                 have the similarity 0
     """
-    if len(theirs) >= _LARGE_LAYER:
+    if len(theirs) >= LARGE_LAYER:
         return _few(rows, present, ours, theirs)
     return _all(rows, present, ours, theirs)
+
+
+def decided_pairs(present: NDArray[np.float32], ours: Nodes, theirs: Nodes) -> NDArray[np.bool_]:
+    """(r, c) whether the units of two nodes share a layer: they are known to differ, or to be one."""
+    decided: NDArray[np.bool_] = present[ours] @ present[theirs].T > 0
+    return decided
 
 
 def _all(rows: sparse.csr_array, present: NDArray[np.float32], ours: Nodes, theirs: Nodes) -> Iterator[Similarities]:
@@ -68,7 +74,7 @@ def _all(rows: sparse.csr_array, present: NDArray[np.float32], ours: Nodes, thei
     for part in row_parts(ours, len(theirs), _CELLS):
         nodes = ours[part]
         value = torch.from_numpy((rows[nodes] @ turned).toarray())
-        value[torch.from_numpy(present[nodes] @ present[theirs].T > 0)] = 0
+        value[torch.from_numpy(decided_pairs(present, nodes, theirs))] = 0
         yield Similarities(nodes, value)
 
 

@@ -57,6 +57,11 @@ class Auto(Model):
         kinds = list(self.matcher.validation.values())
         return {name: float(np.mean([kind[name] for kind in kinds])) for name in (kinds[0] if kinds else ())}
 
+    @property
+    def candidate_recall(self) -> float | None:
+        """See `Evidence.candidate_recall`."""
+        return self.matcher.candidate_recall
+
     def training_summary(self) -> dict[str, Any]:
         """What was chosen, the trials, and the matcher's own summary."""
         return {"chosen": self.chosen.name, "trials": self.trials, **self.matcher.training_summary()}

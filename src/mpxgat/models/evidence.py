@@ -64,6 +64,7 @@ class Evidence(Model):
         self._intra_judge: Judge | None = None
         self._calibration: Calibration | None = None
         self._validation: dict[str, dict[str, float]] = {}
+        self._recall: float | None = None
         self._matching: EvidenceMatching | None = None
 
     @property
@@ -92,9 +93,17 @@ class Evidence(Model):
         """
         return {kind: dict(values) for kind, values in self._validation.items()}
 
+    @property
+    def candidate_recall(self) -> float | None:
+        """Share of the links between layers, hidden again from the training links, that were among the candidates.
+
+        What is no candidate is never matched. None where too few links are known.
+        """
+        return self._recall
+
     def training_summary(self) -> dict[str, Any]:
-        """See `validation`."""
-        return {"validation": self.validation}
+        """See `validation` and `candidate_recall`."""
+        return {"validation": self.validation, "candidate_recall": self.candidate_recall}
 
     # ---- learning --------------------------------------------------------------------------------------
 
@@ -103,6 +112,7 @@ class Evidence(Model):
         self._anchored = Anchored(seed=self.seed).fit(graph, session) if self._settings.embeddings != "none" else None
         inter = learn_inter(graph, self._prior, self._settings, self.seed, self._embed)
         self._inter_judge, self._calibration = (inter.judge, inter.calibration) if inter else (None, None)
+        self._recall = inter.recall if inter else None
         intra = learn_intra(graph, self._settings, self.seed, self._embed)
         self._intra_judge = intra.judge if intra else None
         self._validation = {
@@ -121,6 +131,7 @@ class Evidence(Model):
         model._prior = self._prior
         model._inter_judge, model._intra_judge = self._inter_judge, self._intra_judge
         model._calibration, model._validation = self._calibration, self._validation
+        model._recall = self._recall
         model._anchored = self._anchored.extend(graph) if self._anchored else None
         model._look_at(graph)
         model._graph = graph
@@ -138,7 +149,7 @@ class Evidence(Model):
         self._matching = None
         if self._inter_judge is not None and self._calibration is not None:
             self._matching = EvidenceMatching(
-                graph, self._inter, self._inter_judge, self._calibration, self._score_inter, self._settings.candidates
+                graph, self._inter, self._inter_judge, self._calibration, self._score_inter, self._settings.wanted
             )
 
     def _embed(self, graph: MultiplexGraph) -> tuple[Vectors | None, Vectors | None]:
@@ -181,8 +192,8 @@ class Evidence(Model):
     # ---- matching --------------------------------------------------------------------------------------
 
     def match(self, layer_a: str, layer_b: str, k: int = 5) -> Matches:
-        """The best candidates of every open node of two layers, at most those judged (setting ``candidates``, from
-        both sides); see `mpxgat.matching`.
+        """The best candidates of every open node of two layers, at most those judged (settings ``candidates``
+        and ``nearest``, from both sides); see `mpxgat.matching`.
         """
         return match_layers(self, self.graph.layer_index(layer_a), self.graph.layer_index(layer_b), k)
 
@@ -235,7 +246,7 @@ class Evidence(Model):
         return state
 
     def _notes(self) -> dict[str, Any]:
-        notes: dict[str, Any] = {"validation": self._validation}
+        notes: dict[str, Any] = {"validation": self._validation, "candidate_recall": self._recall}
         return {**notes, "anchored": self._anchored._notes()} if self._anchored else notes
 
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
@@ -248,7 +259,7 @@ class Evidence(Model):
         self._inter_judge = Judge.from_arrays(inter) if inter else None
         self._intra_judge = Judge.from_arrays(intra) if intra else None
         self._calibration = calibration_from_arrays(calibration) if calibration else None
-        self._validation = notes["validation"]
+        self._validation, self._recall = notes["validation"], notes["candidate_recall"]
         self._look_at(graph)
         self._check_columns()
 

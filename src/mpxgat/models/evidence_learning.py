@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mpxgat.evidence.candidates import against_rivals
+from mpxgat.evidence.candidates import Wanted, against_rivals
 from mpxgat.evidence.columns import matrix_of
 from mpxgat.evidence.hiding import HiddenInter, hide_inter, hide_intra
 from mpxgat.evidence.inter import InterEvidence
@@ -19,6 +19,7 @@ from mpxgat.evidence.judge import Growth, Judge
 from mpxgat.evidence.pairs import PairList
 from mpxgat.evidence.profiles import walk_profiles
 from mpxgat.graph import MultiplexGraph
+from mpxgat.links import pair_keys
 from mpxgat.matching.calibration import Isotonic
 from mpxgat.metrics import auc
 from mpxgat.models.anchored import Anchored
@@ -72,21 +73,28 @@ class Exam:
     evidence    (m, f)
     truth       (m,) whether they are one unit
     certain     (m,) whether that is known
+    recall      share of the hidden links that were candidates, before some of these were drawn; None if none was hidden
     """
 
     pairs: NDArray[np.int64]
     evidence: Evidence
     truth: Labels
     certain: Labels
+    recall: float | None
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedInter:
-    """The judge of inter links, its calibration, and see `LearnedIntra.validation`."""
+    """The judge of inter links and its calibration.
+
+    validation      see `LearnedIntra`
+    recall          see `Exam`; the mean over all
+    """
 
     judge: Judge
     calibration: Isotonic
     validation: Mapping[str, float]
+    recall: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +125,9 @@ def learn_inter(
         exams += exam
     judge = _learn(lessons, seed, settings.inter_growth)
     without = [_learn_without(number, lessons, seed, settings.inter_growth) for number in range(len(exams))]
-    return LearnedInter(judge, _calibrated(graph, exams, without), _validation(lessons, without))
+    recalls = [exam.recall for exam in exams if exam.recall is not None]
+    recall = float(np.mean(recalls)) if recalls else None
+    return LearnedInter(judge, _calibrated(graph, exams, without), _validation(lessons, without), recall)
 
 
 def _inter_split(
@@ -136,7 +146,7 @@ def _inter_split(
     pairs, label, offset = _inter_pairs(graph, replace(hidden, positives=_some(hidden.positives, rng)), settings, rng)
     simpler = _simpler(hidden.graph, pairs, vectors)
     lesson = Lesson(matrix_of(evidence.columns, pairs), label, offset, simpler)
-    return lesson, [_exam(graph, hidden, evidence, settings.candidates, rng)] if examined else []
+    return lesson, [_exam(graph, hidden, evidence, settings.wanted, rng)] if examined else []
 
 
 def _some(links: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -218,19 +228,21 @@ def _inter_pairs(
 
 
 def _exam(
-    graph: MultiplexGraph, hidden: HiddenInter, evidence: InterEvidence, k: int, rng: np.random.Generator
+    graph: MultiplexGraph, hidden: HiddenInter, evidence: InterEvidence, wanted: Wanted, rng: np.random.Generator
 ) -> Exam:
     layers = range(graph.n_layers)
-    pairs = np.concatenate([evidence.candidates_between(a, b, k) for a in layers for b in layers if a < b])
+    pairs = np.concatenate([evidence.candidates_between(a, b, wanted) for a in layers for b in layers if a < b])
     # A node without any known link may belong to somebody all the same: the truth is known where a unit was.
     size = unit_sizes(graph)[graph.unit]
     known = np.zeros(graph.n_nodes, dtype=bool)
     known[hidden.touched] = size[hidden.touched] > 1
     certain = known[pairs].any(axis=1)
+    found = np.isin(pair_keys(hidden.positives, graph.n_nodes), pair_keys(pairs, graph.n_nodes))
+    recall = float(found.mean()) if len(found) else None
     if len(hidden.positives) > _PLENTY:
         pairs, certain = _sampled(pairs, certain, _ASKED * _PLENTY, graph.n_nodes, rng)
     truth = graph.unit[pairs[:, 0]] == graph.unit[pairs[:, 1]]
-    return Exam(pairs, matrix_of(evidence.columns, pairs), truth, certain)
+    return Exam(pairs, matrix_of(evidence.columns, pairs), truth, certain, recall)
 
 
 def _sampled(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mpxgat.evidence.candidates import against_rivals
+from mpxgat.evidence.candidates import Wanted, against_rivals
 from mpxgat.evidence.columns import matrix
 from mpxgat.evidence.inter import (
     COPIES,
@@ -41,7 +41,7 @@ class EvidenceMatching:
     judge           its log-odds, and what each piece of evidence adds
     calibration     from scores against rivals to probabilities
     score           the model's scores (m,) of pairs (m, 2)
-    judged          most similar nodes of a layer that are judged for each node
+    wanted          nodes of a layer that are judged for each node
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class EvidenceMatching:
         judge: Judge,
         calibration: Calibration,
         score: Callable[[NDArray[np.int64]], Scores],
-        judged: int,
+        wanted: Wanted,
     ):
         self._graph, self._evidence, self._judge, self._calibration = graph, evidence, judge, calibration
         self._score = score
-        self._most = judged
+        self._wanted = wanted
         self._judged: dict[tuple[int, int], tuple[NDArray[np.int64], Scores, Scores]] = {}
 
     def candidates(self, layer_a: int, layer_b: int, k: int) -> Candidates:
@@ -123,7 +123,7 @@ class EvidenceMatching:
     def _judge_layers(self, layer_a: int, layer_b: int) -> tuple[NDArray[np.int64], Scores, Scores]:
         """Candidates of two layers, their scores against rivals, and their own scores; kept for the next question."""
         if (layer_a, layer_b) not in self._judged:
-            pairs = self._evidence.candidates_between(layer_a, layer_b, self._most)
+            pairs = self._evidence.candidates_between(layer_a, layer_b, self._wanted)
             score = self._score(pairs)
             self._judged[layer_a, layer_b] = pairs, against_rivals(pairs, score), score
         return self._judged[layer_a, layer_b]

@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass
 
 from mpxgat.errors import SettingError, quoted
+from mpxgat.evidence.candidates import Wanted
 from mpxgat.evidence.judge import Growth
+from mpxgat.evidence.nearest import APPROXIMATE, AUTO, SEARCHES, search_library
 from mpxgat.models.settings import Settings
 
 _MOST_LEAVES = 1000  # far more than helps
@@ -25,6 +27,9 @@ class EvidenceSettings(Settings):
     non_links           non-links drawn for each link
     trees, leaves, rate of the boosted trees
     candidates          most similar nodes of a layer that are judged for each node, when matching
+    nearest             nodes of a layer with the nearest embeddings that are judged as well, 0 for none
+    search              how these are found: "exact", "approximate" (extra ann), or "auto": approximate in layers
+                        of 20,000 nodes and more if the extra is there
     """
 
     embeddings: str = "anchored"
@@ -38,11 +43,18 @@ class EvidenceSettings(Settings):
     leaves: int = 15
     rate: float = 0.05
     candidates: int = 5
+    nearest: int = 5
+    search: str = AUTO
 
     def __post_init__(self) -> None:
         if self.embeddings not in ("anchored", "none"):
             raise SettingError(f"embeddings is {quoted(self.embeddings)}, expected anchored or none")
         self.check_at_least(1, "splits", "non_links", "trees", "candidates")
+        self.check_at_least(0, "nearest")
+        if self.search not in SEARCHES:
+            raise SettingError(f"search is {quoted(self.search)}, expected {' or '.join(SEARCHES)}")
+        if self.search == APPROXIMATE:
+            search_library()
         self.check_at_least(2, "leaves")
         if self.leaves > _MOST_LEAVES:
             raise SettingError(f"leaves is {self.leaves}, expected at most {_MOST_LEAVES}")
@@ -59,3 +71,8 @@ class EvidenceSettings(Settings):
     def intra_growth(self) -> Growth:
         """Trees for pairs of one layer: there are more links to learn from."""
         return Growth(trees=self.trees, leaves=self.leaves, rate=self.rate, columns=0.5, random=False)
+
+    @property
+    def wanted(self) -> Wanted:
+        """Candidates when matching."""
+        return Wanted(similar=self.candidates, nearest=self.nearest, search=self.search)
