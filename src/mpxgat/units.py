@@ -11,8 +11,8 @@ from mpxgat.graph import MultiplexGraph
 
 def unit_matrix(graph: MultiplexGraph) -> sparse.csr_array:
     """(n, units) float64 with a single 1 in every row, at the node's known unit."""
-    ones, starts = np.ones(graph.n_nodes), np.arange(graph.n_nodes + 1)
-    return sparse.csr_array((ones, graph.unit.astype(np.int64), starts), shape=(graph.n_nodes, graph.n_units))
+    ones, starts = np.ones(graph.n_nodes), np.arange(graph.n_nodes + 1, dtype=graph.unit.dtype)
+    return sparse.csr_array((ones, graph.unit, starts), shape=(graph.n_nodes, graph.n_units))  # 32-bit indices
 
 
 def unit_sizes(graph: MultiplexGraph) -> NDArray[np.int64]:

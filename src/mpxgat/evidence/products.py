@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,22 +28,39 @@ def parts_of_like_sum(counts: Counts, most: int) -> Iterator[slice]:
 
 
 def stacked(parts: Iterable[sparse.csr_array]) -> sparse.csr_array:
-    """One part below the other, at least one."""
-    data, indices, counts = [], [], []
+    """One part below the other, at least one. What is large is never held twice."""
+    parts = iter(parts)
+    first = next(parts)
+    data, indices, counts = first.data.copy(), first.indices.copy(), [np.diff(first.indptr)]
     for part in parts:
-        data.append(part.data)
-        indices.append(part.indices)
+        _append(data, part.data)
+        _append(indices, part.indices)
         counts.append(np.diff(part.indptr))
-        columns = part.shape[1]
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)])
-    all_data = np.concatenate(data)
-    data.clear()  # what is large is not held twice for longer than it takes
-    return sparse.csr_array((all_data, np.concatenate(indices), indptr), shape=(len(indptr) - 1, columns))
+    return csr_rows(data, indices, np.concatenate(counts), first.shape[1])
+
+
+def csr_rows(
+    data: NDArray[Any], indices: NDArray[np.integer[Any]], counts: NDArray[np.integer[Any]], columns: int
+) -> sparse.csr_array:
+    """A matrix from its entries, row by row, and their number in each; with 32-bit indices where these are enough.
+
+    SciPy would make all indices as long as the longest of what it is given, and they are a third of the memory.
+    """
+    indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    if max(int(indptr[-1]), columns) <= np.iinfo(np.int32).max:
+        indptr, indices = indptr.astype(np.int32), indices.astype(np.int32, copy=False)
+    return sparse.csr_array((data, indices, indptr), shape=(len(counts), columns))
+
+
+def _append(whole: NDArray[Any], piece: NDArray[Any]) -> None:
+    """Let an array grow where it is: the system gives large ones more memory without copying them."""
+    end = len(whole)
+    whole.resize(end + len(piece), refcheck=False)
+    whole[end:] = piece
 
 
 def at_rows(rows: sparse.csr_array, places: NDArray[np.integer], count: int) -> sparse.csr_array:
     """``count`` rows: these at their places, which ascend, the others empty."""
     counts = np.zeros(count, dtype=np.int64)
     counts[places] = np.diff(rows.indptr)
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    return sparse.csr_array((rows.data, rows.indices, indptr), shape=(count, rows.shape[1]))
+    return csr_rows(rows.data, rows.indices, counts, rows.shape[1])

@@ -24,7 +24,7 @@ from scipy import sparse
 
 from mpxgat.evidence.columns import Values
 from mpxgat.evidence.pairs import Pairs, Positions
-from mpxgat.evidence.products import parts_of_like_sum, products_per_row, stacked
+from mpxgat.evidence.products import csr_rows, parts_of_like_sum, products_per_row, stacked
 from mpxgat.graph import MultiplexGraph
 from mpxgat.units import unit_matrix, unit_sizes
 
@@ -66,12 +66,12 @@ def walk_profiles(graph: MultiplexGraph, largest: int | None = None) -> Profiles
     del far  # hardly more than two of what is large are there at once
     joint_2 = stacked(two for _, two in _largest_of_product(joint, joint_near, 2 * largest))
     met = stacked(
-        joint_near[part] + DECAY * joint_2[part] + DECAY**2 * three
+        _at_most(joint_near[part] + DECAY * joint_2[part] + DECAY**2 * three, None if usual == LARGEST else 2 * largest)
         for part, three in _largest_of_product(joint, joint_2, 2 * largest)
     )
     del joint_2
     rare["joint_far"] = _rare(met, graph.unit, largest)
-    return Profiles(met if usual == LARGEST else _largest_entries(met, 2 * largest), rare)
+    return Profiles(met, rare)
 
 
 def one_step(graph: MultiplexGraph) -> sparse.csr_array:
@@ -148,6 +148,11 @@ def _largest_of_product(
         yield part, _largest_entries(sparse.csr_array(left[part] @ right), largest)
 
 
+def _at_most(rows: sparse.csr_array, largest: int | None) -> sparse.csr_array:
+    """The ``largest`` largest entries of every row; None for all."""
+    return rows if largest is None else _largest_entries(sparse.csr_array(rows), largest)
+
+
 def _largest_entries(rows: sparse.csr_array, largest: int) -> sparse.csr_array:
     """The ``largest`` largest entries of every row."""
     counts = np.diff(rows.indptr)
@@ -155,8 +160,7 @@ def _largest_entries(rows: sparse.csr_array, largest: int) -> sparse.csr_array:
     longer = np.flatnonzero(counts > largest)
     for part in _parts_of_like_length(longer[np.argsort(counts[longer], kind="stable")], counts):
         keep[_places_of_largest(rows, part, largest)] = True
-    starts = np.concatenate([[0], np.cumsum(np.minimum(counts, largest))])
-    kept = sparse.csr_array((rows.data[keep], rows.indices[keep], starts), shape=rows.shape)
+    kept = csr_rows(rows.data[keep], rows.indices[keep], np.minimum(counts, largest), rows.shape[1])
     kept.sort_indices()
     return kept
 
