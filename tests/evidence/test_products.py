@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from mpxgat.evidence.products import at_rows, parts_of_like_sum, products_per_row, stacked
+from mpxgat.evidence.products import at_rows, csr_rows, parts_of_like_sum, products_per_row, stacked
 
 
 def test_a_row_has_no_more_entries_than_products():
@@ -30,6 +30,15 @@ def test_parts_are_put_one_below_the_other():
     found = stacked(whole[part] for part in (slice(0, 3), slice(3, 3), slice(3, 7)))
     assert (found != whole).nnz == 0
     assert found.shape == whole.shape
+
+
+def test_indices_are_no_longer_than_needed():
+    """Whatever the numbers came as; a matrix with more columns than 32 bits count keeps 64."""
+    data, columns, counts = np.ones(3), np.array([0, 2, 1], dtype=np.int64), np.array([1, 0, 2])
+    found = csr_rows(data, columns, counts, 3)
+    assert found.toarray().tolist() == [[1, 0, 0], [0, 0, 0], [0, 1, 1]]
+    assert found.indices.dtype == found.indptr.dtype == np.int32
+    assert csr_rows(data, columns, counts, 2**31).indices.dtype == np.int64
 
 
 def test_rows_are_put_at_their_places():
