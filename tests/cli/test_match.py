@@ -74,10 +74,10 @@ class TestMatch:
 
     def test_how_many_true_partners_are_candidates_is_told_if_the_model_knows(self, matcher):
         assert answer("match", "run")["candidate_recall"] is None
-        assert "hidden again" not in run("match", "run").output
+        assert "among the candidates" not in run("match", "run").output
         matcher.candidate_recall = 0.9714
         assert answer("match", "run")["candidate_recall"] == 0.9714
-        assert "97.1% of the known links, hidden again in training" in run("match", "run").output
+        assert "of the links that training hid again, 97.1% were among the candidates" in run("match", "run").output
 
     def test_two_layers_with_their_candidates(self):
         found = answer("match", "run", "--layers", "z", "x", "--threshold", 0.5, "-k", 2)

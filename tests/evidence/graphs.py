@@ -39,3 +39,13 @@ def layers_of(graph):
 def named(columns):
     """Values by the columns' names."""
     return {column.name: values for column, values in columns.items()}
+
+
+def best_from_both_sides(similarity, ours, theirs, k):
+    """Of the pairs (i, j) that have a similarity, the k most similar of every node, from both sides."""
+    kept = set()
+    for side, nodes in enumerate((ours, theirs)):
+        for node in nodes:
+            mine = sorted((pair for pair in similarity if pair[side] == node), key=lambda pair: -similarity[pair])
+            kept |= set(mine[:k])
+    return kept

@@ -7,7 +7,7 @@ from scipy import sparse
 from mpxgat.evidence import similarity
 from mpxgat.evidence.candidates import against_rivals, similar_pairs
 from mpxgat.matching.matches import layer_pairs
-from tests.evidence.graphs import GRAPHS
+from tests.evidence.graphs import GRAPHS, best_from_both_sides
 from tests.evidence.test_rivals import both_ways, present_in, some_rows
 from tests.matching.doubles import is_open
 
@@ -20,12 +20,7 @@ def slow_pairs(graph, rows, layers, k):
     similar = {
         (i, j): rows[i] @ rows[j] for i in ours for j in theirs if is_open(graph, i, j) and rows[i] @ rows[j] > 0
     }
-    kept = set()
-    for side, nodes in enumerate((ours, theirs)):
-        for node in nodes:
-            mine = sorted((pair for pair in similar if pair[side] == node), key=lambda pair: -similar[pair])
-            kept |= set(mine[:k])
-    return kept
+    return best_from_both_sides(similar, ours, theirs, k)
 
 
 @both_ways

@@ -13,7 +13,7 @@ from mpxgat.evidence.inter import InterEvidence, layer_prior
 from mpxgat.evidence.nearest import APPROXIMATE, AUTO, EXACT, is_approximate, search_library
 from mpxgat.evidence.profiles import walk_profiles
 from mpxgat.matching.matches import layer_pairs
-from tests.evidence.graphs import GRAPHS
+from tests.evidence.graphs import GRAPHS, best_from_both_sides
 from tests.evidence.test_rivals import present_in
 from tests.matching.doubles import is_open
 
@@ -28,12 +28,7 @@ def slow_pairs(graph, vectors, layers, k):
     """The k nearest of every node, from both sides, of the open pairs."""
     ours, theirs = (graph.layer_nodes(layer).tolist() for layer in layers)
     near = {(i, j): float(vectors[i] @ vectors[j]) for i in ours for j in theirs if is_open(graph, i, j)}
-    kept = set()
-    for side, nodes in enumerate((ours, theirs)):
-        for node in nodes:
-            mine = sorted((pair for pair in near if pair[side] == node), key=lambda pair: -near[pair])
-            kept |= set(mine[:k])
-    return kept
+    return best_from_both_sides(near, ours, theirs, k)
 
 
 def found_pairs(graph, vectors, layers, k, search):

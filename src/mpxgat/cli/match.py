@@ -123,7 +123,7 @@ def _print_outcomes(found: Matches) -> None:
 
 def _print_recall(recall: float | None) -> None:
     if recall is not None:
-        print_note(f"{recall:.1%} of the known links, hidden again in training, were among the candidates")
+        print_note(f"of the links that training hid again, {recall:.1%} were among the candidates")
 
 
 def _print_notes(found: Matches, shown: int, output: Path | None) -> None:

@@ -65,8 +65,9 @@ def walk_profiles(graph: MultiplexGraph, largest: int | None = None) -> Profiles
     rare = {name: _rare(rows, graph.unit, largest) for name, rows in rare.items()}
     del far  # hardly more than two of what is large are there at once
     joint_2 = stacked(two for _, two in _largest_of_product(joint, joint_near, 2 * largest))
+    most_met = graph.n_units if usual == LARGEST else 2 * largest  # all of them, while that fits
     met = stacked(
-        _at_most(joint_near[part] + DECAY * joint_2[part] + DECAY**2 * three, None if usual == LARGEST else 2 * largest)
+        _largest_entries(joint_near[part] + DECAY * joint_2[part] + DECAY**2 * three, most_met)
         for part, three in _largest_of_product(joint, joint_2, 2 * largest)
     )
     del joint_2
@@ -146,11 +147,6 @@ def _largest_of_product(
     """Some rows of ``left @ right`` after the other, with their ``largest`` largest entries: all may be dense."""
     for part in parts_of_like_sum(np.minimum(products_per_row(left, right), right.shape[1]), _CELLS):
         yield part, _largest_entries(sparse.csr_array(left[part] @ right), largest)
-
-
-def _at_most(rows: sparse.csr_array, largest: int | None) -> sparse.csr_array:
-    """The ``largest`` largest entries of every row; None for all."""
-    return rows if largest is None else _largest_entries(sparse.csr_array(rows), largest)
 
 
 def _largest_entries(rows: sparse.csr_array, largest: int) -> sparse.csr_array:
