@@ -25,10 +25,13 @@ _OUT_OF_MEMORY = (
 
 
 def peak_rss_mb() -> float | None:
-    """Largest resident memory of this process so far, in megabytes; None where the system does not tell."""
+    """Largest resident memory so far, in megabytes, of this process or of the largest that it started and that ended.
+
+    None where the system does not tell.
+    """
     if resource is None:
         return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = max(resource.getrusage(whose).ru_maxrss for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
 
 

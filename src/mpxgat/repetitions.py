@@ -16,6 +16,7 @@ from mpxgat.evaluation import Evaluation, Measures, Progress, evaluate, pairs_to
 from mpxgat.models.base import Model
 from mpxgat.splits import Split
 from mpxgat.training.engines import Engine
+from mpxgat.training.session import Session
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,14 @@ class _Repetition:
     score_seconds: float
 
 
-def repeat(splits: Iterable[Split], new_model: Callable[[int], Model], progress: Progress | None = None) -> Repetitions:
+def repeat(
+    splits: Iterable[Split],
+    new_model: Callable[[int], Model],
+    progress: Progress | None = None,
+    session: Session | None = None,
+) -> Repetitions:
     """Fit a new model (made with the split's seed) on every split's training graph and evaluate it."""
-    return _together([_once(split, new_model, progress) for split in splits])
+    return _together([_once(split, new_model, progress, session) for split in splits])
 
 
 def repeat_on(
@@ -91,9 +97,11 @@ def repeat_on(
     return _together(done)
 
 
-def _once(split: Split, new_model: Callable[[int], Model], progress: Progress | None) -> _Repetition:
+def _once(
+    split: Split, new_model: Callable[[int], Model], progress: Progress | None, session: Session | None = None
+) -> _Repetition:
     start = time.perf_counter()
-    model = new_model(split.seed).fit(split.train)
+    model = new_model(split.seed).fit(split.train, session)
     fitted = time.perf_counter()
     evaluation = evaluate(model, split, progress)
     return _Repetition(split.seed, evaluation, fitted - start, time.perf_counter() - fitted)

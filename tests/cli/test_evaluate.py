@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from mpxgat.cli.app import app
 from mpxgat.errors import MpxgatError
 from mpxgat.io import write
+from mpxgat.models.mpxgat import MPXGAT
 from mpxgat.synthetic import social
 
 
@@ -40,6 +41,26 @@ def test_json_says_what_was_evaluated(net):
     assert (record["dataset"], record["model"], record["protocol"]) == (str(net), "rules", "marked")
     assert record["seeds"] == [100, 101]
     assert result.stderr == ""
+
+
+def test_layers_are_trained_side_by_side_in_networks_worth_it_to_the_same_figures(net, monkeypatch):
+    small = ("--model", "mpxgat", "--set", "hidden=4", "--set", "out=4", "--set", "heads=1", "--epochs", 2, "--json")
+    asked = []
+
+    def noted(self, graph, session):
+        asked.append(session.engine.jobs)
+        learn(self, graph, session)
+
+    learn = MPXGAT._learn
+    monkeypatch.setattr(MPXGAT, "_learn", noted)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    alone = json.loads(run("evaluate", net, *small).stdout)
+    monkeypatch.setattr("mpxgat.cli.evaluate._WORTH_PROCESSES", 50)
+    together = json.loads(run("evaluate", net, *small).stdout)
+    json.loads(run("evaluate", net, *small, "--jobs", 1).stdout)
+    assert asked == [1, 2, 1]
+    for part in ("intra", "inter", "overall"):
+        assert together[part] == alone[part]
 
 
 def test_a_saved_split_gives_the_same_figures_as_its_seed(net, saved):

@@ -139,7 +139,7 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_the_best_so_far(tuned, data, grid, 
         patch.setattr(MPXGAT, "_learn", stopped)
         result = run_tune(data, "--grid", grid, "-o", folder, *SMALL)
     assert result.exit_code == 130
-    assert result.stderr.endswith("2 trial(s) are on record; the same command goes on with the rest\n")
+    assert result.stderr.endswith("finished trials are on record; the same command goes on with the rest\n")
     assert "lr = 0.02" in (folder / "best.toml").read_text()
     assert run_tune(data, "--grid", grid, "-o", folder, *SMALL).exit_code == 0
     assert outcomes(folder) == outcomes(tuned[0])
@@ -237,6 +237,21 @@ def test_a_folder_of_another_search_is_refused(tuned, data, grid):
         result = run_tune(data, "--grid", grid, "-o", tuned[0], *SMALL, *options)
         assert isinstance(result.exception, MpxgatError)
         assert f"holds another search: {said}" in str(result.exception)
+
+
+def test_ctrl_c_while_the_storage_is_opened_says_how_to_go_on(data, tmp_path, monkeypatch):
+    pytest.importorskip("optuna")
+    opened = []
+
+    def interrupted(path):
+        opened.append(path)
+        # As Python is left when a library was interrupted in the middle of its import.
+        raise KeyboardInterrupt if len(opened) == 1 else AttributeError("module 'x' has no attribute 'y'")
+
+    monkeypatch.setattr("mpxgat.tuning.optuna_search._open_study", interrupted)
+    result = run_tune(data, "--trials", 1, "-o", tmp_path / "out", *SMALL)
+    assert result.exit_code == 130
+    assert result.stderr.endswith("the same command goes on with the rest\n")
 
 
 def test_ctrl_c_before_a_search_is_begun_says_nothing_of_it(data, grid, tmp_path, monkeypatch):

@@ -9,8 +9,9 @@ from pyarrow import parquet
 
 from mpxgat.errors import InputError
 from mpxgat.io.parquet_columns import ParquetColumns
-from mpxgat.io.parquet_pages import claims_of
+from mpxgat.io.parquet_pages import Footer, Piece, claims_of
 from mpxgat.io.parquet_tables import parquet_bytes, read_parquet_table
+from mpxgat.io.thrift import read_numbers
 
 
 def written(columns, **options):
@@ -24,9 +25,12 @@ def repeated(n, text):
 
 
 def first_chunk(content):
-    chunk = parquet.ParquetFile(io.BytesIO(content)).metadata.row_group(0).column(0)
+    return parquet.ParquetFile(io.BytesIO(content)).metadata.row_group(0).column(0)
+
+
+def piece_of(chunk):
     start = min(place for place in (chunk.dictionary_page_offset, chunk.data_page_offset) if place)
-    return start, chunk
+    return Piece(start, chunk.total_compressed_size)
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
@@ -34,34 +38,69 @@ def first_chunk(content):
 def test_pages_are_counted_as_their_writer_counted_them(version, compression):
     column = pa.array([f"node {number % 700}" for number in range(50_000)])
     content = written({"a": column}, compression=compression, data_page_version=version, data_page_size=5000)
-    start, chunk = first_chunk(content)
-    claims = claims_of(content, start, chunk.total_compressed_size)
+    chunk = first_chunk(content)
+    claims = claims_of(content, piece_of(chunk))
     assert 700 * 6 < claims.dictionary < 700 * 20
     heads = chunk.total_uncompressed_size - claims.unpacked  # which the writer counts in
     assert 0 < heads < 0.3 * chunk.total_uncompressed_size
     plain = written({"a": column}, compression=compression, use_dictionary=False)
-    start, chunk = first_chunk(plain)
-    assert claims_of(plain, start, chunk.total_compressed_size).dictionary == 0
+    assert claims_of(plain, piece_of(first_chunk(plain))).dictionary == 0
 
 
 def test_heads_that_are_none_are_refused_and_nothing_else_happens():
     content = written({"a": pa.array(["x", "y"] * 500)}, write_statistics=True)
-    start, chunk = first_chunk(content)
+    piece = piece_of(first_chunk(content))
     rng = np.random.default_rng(0)
     read = 0
     for _ in range(2000):
         damaged = bytearray(content)
-        damaged[start + rng.integers(60)] = rng.integers(256)
+        damaged[piece.start + rng.integers(60)] = rng.integers(256)
         try:
-            claims_of(bytes(damaged), start, chunk.total_compressed_size)
+            claims_of(bytes(damaged), piece)
             read += 1
         except ValueError:
             continue
     assert 0 < read < 2000
     with pytest.raises(ValueError, match="outside of the file"):
-        claims_of(content, len(content) - 5, 10)
+        claims_of(content, Piece(len(content) - 5, 10))
     with pytest.raises(ValueError, match="without end"):
-        claims_of(b"\x15" + b"\xff" * 20, 0, 20)
+        claims_of(b"\x15" + b"\xff" * 20, Piece(0, 20))
+
+
+@pytest.mark.parametrize("options", [{}, {"compression": "none", "use_dictionary": False}, {"write_statistics": False}])
+def test_the_footer_says_where_columns_lie_as_arrow_reads_it(options):
+    columns = {"a": pa.array([f"node {n % 7}" for n in range(1000)]), "b": pa.array([[n] for n in range(1000)])}
+    content = written({**columns, "c": pa.array([True, None] * 500)}, row_group_size=90, **options)
+    footer, metadata = Footer(content), parquet.ParquetFile(io.BytesIO(content)).metadata
+    assert (metadata.num_row_groups, metadata.num_columns) == (12, 3)
+    for group in range(12):
+        for column in range(3):
+            assert footer.piece(group, column) == piece_of(metadata.row_group(group).column(column))
+    with pytest.raises(ValueError, match="a column without pages"):
+        footer.piece(12, 0)
+
+
+def test_statistics_that_do_not_fit_the_schema_are_damage_and_no_end_of_the_process(tmp_path):
+    content = written({"name": pa.array(["x", None, "y"])})
+    optional, required = (bytes([0x25, kind, 0x18, 4]) + b"name" for kind in (2, 0))
+    assert content.count(optional) == 1
+    table = ParquetColumns(content.replace(optional, required), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="the Parquet file is damaged"):
+        table.read("name")
+
+
+def test_a_footer_longer_than_the_file_or_than_anyone_writes_is_refused():
+    content = written({"a": pa.array([1])})
+    for size, said in ((len(content), "longer than the file"), (2**31 - 1, "expected at most")):
+        with pytest.raises(ValueError, match=said):
+            Footer(content[:-8] + size.to_bytes(4, "little") + b"PAR1")
+
+
+def test_a_struct_that_says_something_twice_is_refused():
+    once, twice = b"\x15\x02\x15\x04\x15\x06\x00", b"\x15\x02\x15\x04\x15\x06\x05\x06\x00\x00"
+    assert read_numbers(once, 0, lambda path: True) == ({(1,): 1, (2,): 2, (3,): 3}, len(once))
+    with pytest.raises(ValueError, match="twice"):
+        read_numbers(twice, 0, lambda path: True)
 
 
 def varint(number):
@@ -75,11 +114,11 @@ def varint(number):
 
 def test_pages_are_believed_not_the_footer():
     content = written({"a": pa.array(["xyz"] * 1000)}, use_dictionary=False, compression="zstd")
-    start, chunk = first_chunk(content)
-    true = varint(claims_of(content, start, chunk.total_compressed_size).unpacked)
-    place = content.index(b"\x15" + true, start) + 1
+    piece = piece_of(first_chunk(content))
+    true = varint(claims_of(content, piece).unpacked)
+    place = content.index(b"\x15" + true, piece.start) + 1
     lie = content[:place] + varint(2**31 - 1) + content[place + len(true) :]
-    assert claims_of(lie, start, chunk.total_compressed_size + 5 - len(true)).unpacked == 2**31 - 1
+    assert claims_of(lie, Piece(piece.start, piece.length + 5 - len(true))).unpacked == 2**31 - 1
 
 
 @pytest.mark.parametrize(

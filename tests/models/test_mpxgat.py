@@ -8,7 +8,7 @@ from mpxgat import splits, synthetic
 from mpxgat.errors import SettingError, TrainingError
 from mpxgat.evaluation import evaluate
 from mpxgat.features import Features
-from mpxgat.models import make_model
+from mpxgat.models import make_model, mpxgat
 from mpxgat.models.mpxgat import MPXGAT
 from mpxgat.models.mpxgat_parts import LayerPart, VerticalPart
 from mpxgat.models.mpxgat_settings import PUBLISHED, MPXGATSettings
@@ -121,6 +121,24 @@ def test_layers_in_parallel_processes_give_the_same_bytes(tmp_path):
     beside = MPXGAT(**settings).fit(graph, session).save(tmp_path / "b")
     assert alone.read_bytes() == beside.read_bytes()
     assert reports[:2] == ["layer 1 of 2: L0", "layer 2 of 2: L1"]
+
+
+def test_no_more_layers_at_a_time_than_the_memory_holds(monkeypatch):
+    parts = [LayerPart.of(random_graph(4, layers=3), n, MPXGATSettings.of(**SMALL), seed=0) for n in range(3)]
+    one = max(part.memory() for part in parts) + mpxgat._PROCESS_BYTES
+    for room, jobs, expected in ((3 * one, 8, 3), (3 * one, 2, 2), (2 * one, 3, 2), (one // 2, 3, 1)):
+        monkeypatch.setattr(mpxgat, "fits", room.__ge__)
+        assert mpxgat._at_once(parts, Session(engine=Processes(jobs))) == expected
+
+
+def test_a_file_whose_notes_or_widths_are_damaged_is_refused_before_they_cost_anything():
+    model = MPXGAT(**{**SMALL, "epochs": 1}).fit(random_graph(4, layers=2))
+    state, notes = model._state(), model._notes()
+    with pytest.raises(TypeError, match="notes of the kind list"):
+        MPXGAT(**SMALL).restore(model.graph, state, [notes])
+    huge = MPXGAT(**{**SMALL, "hidden": 10_000_000})
+    with pytest.raises(ValueError, match="bytes of parameters, expected about"):
+        huge.restore(model.graph, state, notes)
 
 
 def test_validation_links_carry_no_messages_and_are_not_trained_on():

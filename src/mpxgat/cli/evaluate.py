@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from mpxgat.training.engines import Engine
 
 SPLIT_SUFFIX = ".split"
+_WORTH_PROCESSES = 1000  # nodes; in a smaller network a process takes longer to start than a layer to train
 
 _MEASURES = (
     *(("intra", measure) for measure in ("auc", "ap")),
@@ -47,6 +49,14 @@ def evaluate(
     published: PublishedOption = None,
     epochs: EpochsOption = None,
     batch: BatchOption = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Layers trained side by side, each in a process. Default: this machine's processors, in a network of "
+            f"{_WORTH_PROCESSES} nodes and more.",
+        ),
+    ] = None,
     engine: EngineOption = None,
     address: AddressOption = None,
     workers: WorkersOption = None,
@@ -58,10 +68,12 @@ def evaluate(
     from mpxgat.process import peak_rss_mb
 
     settings = parse_settings(set or [], config, published, epochs, batch)
-    runs_on = chosen_engine(engine, address, workers, jobs=1)
+    runs_on = chosen_engine(engine, address, workers, jobs or 1)
     make_model(model, **settings)  # a wrong name or setting is told before anything is read
     with progress(f"reading {data}", quiet=json):
         label, splits = _splits(data, format, protocol, first_seed, seeds)
+    if jobs is None and not runs_on.always and splits[0].train.n_nodes >= _WORTH_PROCESSES:
+        runs_on = chosen_engine(engine, address, workers, os.cpu_count() or 1)
     # A table never shows a model without the rules of thumb; JSON holds what was asked for.
     wanted: dict[str, dict[str, Any]] = {} if json or model == "rules" else {"rules": {}}
     wanted[model] = settings
@@ -114,11 +126,14 @@ def _splits(
 def _repeat(name: str, settings: dict[str, Any], splits: list[Split], engine: Engine, *, quiet: bool) -> Repetitions:
     from mpxgat.evaluation import pairs_to_score
     from mpxgat.repetitions import repeat, repeat_on
+    from mpxgat.training.session import Session
 
     total = sum(pairs_to_score(split) for split in splits)
     with progress(f"evaluating {name}", total, quiet=quiet) as advance:
         new_model = partial(_new_model, name, settings)
-        return repeat_on(engine, splits, new_model, advance) if engine.always else repeat(splits, new_model, advance)
+        if engine.always:
+            return repeat_on(engine, splits, new_model, advance)
+        return repeat(splits, new_model, advance, Session(engine=engine))
 
 
 def _new_model(name: str, settings: dict[str, Any], seed: int) -> Model:

@@ -72,7 +72,8 @@ def tune(
         _run(search, jobs, quiet=json)
     except KeyboardInterrupt:
         if search.folder.begun:
-            print_note(f"{len(search.trials())} trial(s) are on record; the same command goes on with the rest")
+            # Said without a look at the record: a library that was interrupted while it loaded is of no use any more.
+            print_note("finished trials are on record; the same command goes on with the rest")
         raise
     _print_result(search, json=json)
 

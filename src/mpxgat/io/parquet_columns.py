@@ -19,7 +19,7 @@ from pyarrow import parquet
 
 from mpxgat.errors import InputError, printable, quoted
 from mpxgat.io.limits import most_unpacked
-from mpxgat.io.parquet_pages import claims_of
+from mpxgat.io.parquet_pages import Footer, claims_of
 
 _LEAST_UNPACKED = 1 << 28
 _FEW_BYTES, _MANY_BYTES = 1 << 20, 1 << 24
@@ -47,6 +47,7 @@ class ParquetColumns:
             self._names: list[str] = self.schema.names  # ValueError if they are not UTF-8
             metadata = self._source.metadata
             groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+            self._footer = Footer(content)
             self._rows = sum(max(0, group.num_rows) for group in groups)
             self._places = _places(self._names, metadata.schema)
 
@@ -86,12 +87,9 @@ class ParquetColumns:
             raise ValueError(f"lists in a column called like another one: {printable(leaf.path)}")
         claimed, texts = self._rows * _ROW_BYTES, 0
         for number in range(metadata.num_row_groups):
-            group = metadata.row_group(number)
-            chunk = group.column(place)
-            start = min(start for start in (chunk.dictionary_page_offset, chunk.data_page_offset) if start)
-            claims = claims_of(self._content, start, chunk.total_compressed_size)
+            claims = claims_of(self._content, self._footer.piece(number, place))
             claimed += claims.unpacked
-            texts += claims.dictionary * group.num_rows  # if every row held all of the dictionary
+            texts += claims.dictionary * metadata.row_group(number).num_rows  # if every row held all of the dictionary
         self._add(leaf.path, claimed)
         if leaf.physical_type == "BYTE_ARRAY":
             self._add(leaf.path, texts if texts <= _FEW_BYTES else self._text_bytes(leaf.path))

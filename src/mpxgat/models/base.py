@@ -76,6 +76,8 @@ class Model(ABC):
 
     def restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> Self:
         """Become the fitted model that `save` wrote."""
+        if not isinstance(notes, Mapping):
+            raise TypeError(f"notes of the kind {type(notes).__name__}, expected names and values")
         self._restore(graph, state, notes)
         self._graph = graph
         return self

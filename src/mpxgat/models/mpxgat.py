@@ -33,10 +33,12 @@ from mpxgat.nn.neighbourhood import Neighbourhood
 from mpxgat.training.checkpoint import Checkpoint
 from mpxgat.training.group import Group
 from mpxgat.training.loop import EpochReport, Outcome
+from mpxgat.training.memory import fits
 from mpxgat.training.session import Session
 
 Attention = list[tuple[int, NDArray[np.float32]]]
 _SEPARATOR = "/"
+_PROCESS_BYTES = 300 << 20  # of a process that has done nothing yet but load torch
 _BATCHES = "batches"  # where not all parts were trained in full batch
 
 
@@ -205,27 +207,37 @@ def _learn_parts(parts: Sequence[Part], session: Session, batches: str) -> list[
     if parts and session.engine.jobs > 1 and all(part.is_shared for part in parts):
         return _learn_together(parts, session, batches)
     checkpoints = [session.checkpoint(part.file_name, **{NOTE: batches}) for part in parts]
-    at_once = min(session.engine.jobs, len(parts))
+    at_once = _at_once(parts, session)
     if at_once <= 1 and not session.engine.always:
         return [
             part.learn(checkpoint, partial(session.report, part.label))
             for part, checkpoint in zip(parts, checkpoints, strict=True)
         ]
     threads = max(1, torch.get_num_threads() // max(at_once, 1))
-    with session.engine.workers() as pool:
-        futures = [
-            pool.submit(_learn_in_process, part, checkpoint, threads)
-            for part, checkpoint in zip(parts, checkpoints, strict=True)
-        ]
+    with session.engine.workers(at_once) as pool:
+        # The longest first: begun last, they would be waited for alone.
+        order = sorted(range(len(parts)), key=lambda number: -len(parts[number].links))
+        futures = {n: pool.submit(_learn_in_process, parts[n], checkpoints[n], threads) for n in order}
         results = []
-        for part, future in zip(parts, futures, strict=True):
-            trained = _result(future, part)
+        for number, part in enumerate(parts):
+            trained = _result(futures[number], part)
             outcome = trained.outcome
             session.report(
                 part.label, EpochReport(outcome.epochs, outcome.epochs, float("nan"), outcome.best_value, {})
             )
             results.append(trained)
         return results
+
+
+def _at_once(parts: Sequence[Part], session: Session) -> int:
+    """How many parts are trained side by side: as many as the engine takes, in this machine as the memory holds too."""
+    count = min(session.engine.jobs, len(parts))
+    if session.engine.always:  # it has its memory elsewhere
+        return count
+    largest = sorted((part.memory(part.batch) + _PROCESS_BYTES for part in parts), reverse=True)
+    while count > 1 and not fits(sum(largest[:count])):
+        count -= 1
+    return count
 
 
 def _learn_together(parts: Sequence[Part], session: Session, batches: str) -> list[Trained]:

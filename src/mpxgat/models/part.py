@@ -30,6 +30,7 @@ from mpxgat.training.owners import Owners
 from mpxgat.training.shared_checkpoint import SharedCheckpoint
 
 _CUT, _START, _EPOCHS = range(3)  # what random numbers are for
+_FAR, _SMALL = 4, 1 << 20  # how much larger a network may seem than its parameters: times, and bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +155,10 @@ class Part(ABC):
         return trainee, SharedCheckpoint(checkpoint, owners, tables) if checkpoint else None
 
     def net(self, parameters: Parameters) -> Net:
-        """The network with learned parameters, ready to embed."""
+        """The network with learned parameters, ready to embed; ValueError, before it is made, if they are too few."""
+        found = sum(4 * tensor.numel() for tensor in parameters.values())
+        if self.learned_bytes() > _FAR * found + _SMALL:
+            raise ValueError(f"{found} bytes of parameters, expected about {self.learned_bytes()} for these settings")
         net = self.new_net()
         net.load_state_dict(parameters)
         return net.eval()

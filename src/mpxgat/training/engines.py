@@ -32,10 +32,11 @@ class Engine(Protocol):
     def always(self) -> bool:
         """Whether even a single piece is to run there."""
 
-    def workers(self) -> AbstractContextManager[Executor]:
+    def workers(self, most: int | None = None) -> AbstractContextManager[Executor]:
         """The place, for as long as it is used; an exception in the block ends what runs there.
 
-        A worker that dies for good gives `concurrent.futures.BrokenExecutor`.
+        No more than ``jobs`` pieces run at a time, nor than ``most``. A worker that dies for good gives
+        `concurrent.futures.BrokenExecutor`.
         """
 
     def together(self, count: int, work: GroupWork) -> None:
@@ -49,9 +50,9 @@ class Processes:
     jobs: int = 1
     always: bool = False
 
-    def workers(self) -> AbstractContextManager[Executor]:
+    def workers(self, most: int | None = None) -> AbstractContextManager[Executor]:
         """See `mpxgat.training.workers`."""
-        return workers(self.jobs)
+        return workers(min(self.jobs, most or self.jobs))
 
     def together(self, count: int, work: GroupWork) -> None:
         """In as many processes, which meet by a file."""

@@ -51,14 +51,15 @@ class RayEngine:
     always: bool = True
 
     @contextmanager
-    def workers(self) -> Iterator[Executor]:
+    def workers(self, most: int | None = None) -> Iterator[Executor]:
         """Connected to Ray while the block runs; leaving it ends what this process has running there.
 
         A process that is connected to Ray already stays so, wherever that is.
         """
         ray = ray_library()
+        jobs = min(self.jobs, most or self.jobs)
         if ray.is_initialized():
-            yield _RayExecutor(ray, self.jobs)
+            yield _RayExecutor(ray, jobs)
             return
         try:
             self._connect(ray)
@@ -68,7 +69,7 @@ class RayEngine:
                 "address of a running one, such as that printed by: ray start --head"
             ) from None
         try:
-            yield _RayExecutor(ray, self.jobs)
+            yield _RayExecutor(ray, jobs)
         finally:
             ray.shutdown()
 
