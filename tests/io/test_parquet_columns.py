@@ -101,6 +101,8 @@ def test_a_struct_that_says_something_twice_is_refused():
     assert read_numbers(once, 0, lambda path: True) == ({(1,): 1, (2,): 2, (3,): 3}, len(once))
     with pytest.raises(ValueError, match="twice"):
         read_numbers(twice, 0, lambda path: True)
+    with pytest.raises(ValueError, match="a struct has a field 32768"):
+        read_numbers(b"\x11" * 100_000, 0, lambda path: True)  # each byte is a field
 
 
 def varint(number):

@@ -13,6 +13,7 @@ Numbers = dict[Path, int]
 
 _BOOLEANS, _BYTE, _WHOLES, _DOUBLE, _BINARY, _LISTS, _STRUCT = (1, 2), 3, (4, 5, 6), 7, 8, (9, 10), 12
 _MOST_DEPTH = 16
+_LAST_FIELD = 2**15 - 1
 
 
 def read_numbers(content: bytes, place: int, wanted: Callable[[Path], bool]) -> tuple[Numbers, int]:
@@ -42,6 +43,8 @@ class _Reader:
                 field, place = self._whole(place)
             if field in seen:  # readers do not agree on which of the two counts
                 raise ValueError("a struct says something twice")
+            if not 0 < field <= _LAST_FIELD:
+                raise ValueError(f"a struct has a field {field}")
             seen.add(field)
             # A field's kind says itself what a boolean is; in a list it takes a byte.
             place = place if kind in _BOOLEANS else self._value(place, kind, (*path, field))
