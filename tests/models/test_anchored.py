@@ -237,3 +237,10 @@ def test_a_step_may_take_all_links_of_a_split(monkeypatch):
     monkeypatch.setattr("mpxgat.training.memory.available_bytes", lambda: 1000)
     with pytest.raises(TrainingError, match="batch = auto needs less"):
         fitted(graph, batch="full")
+
+
+@pytest.mark.parametrize("name", ["hidden", "terms", "hops"])
+def test_a_file_whose_widths_are_damaged_is_refused_before_they_cost_anything(model, name):
+    huge = Anchored(**(SMALL | {name: 10**11}))
+    with pytest.raises(ValueError, match="by its settings"):
+        huge.restore(model.graph, model._state(), model._notes())

@@ -3,7 +3,7 @@
 import sqlite3
 import subprocess
 import sys
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, closing, nullcontext
 
 import pytest
 
@@ -321,6 +321,14 @@ def test_two_processes_share_the_trials(search, tmp_path):
     made = search.begin(optuna_plan("toy", SPACE, TOTAL))
     assert [trial.number for trial in made.trials()] == list(range(1, TOTAL + 1))
     assert not list((made.folder.path / ".running").iterdir())
+
+
+def test_a_storage_of_another_version_of_optuna_is_named(search):
+    made = search(optuna_plan("toy", SPACE, 1))
+    with closing(sqlite3.connect(made.folder.path / "study.db")) as storage, storage:
+        storage.execute("UPDATE alembic_version SET version_num = 'v99.0.0'")
+    with pytest.raises(InputError, match=r"study.db: optuna cannot use this storage \(The runtime optuna version"):
+        made.trials()
 
 
 def test_a_trial_that_is_damaged_in_the_storage_is_named(search):

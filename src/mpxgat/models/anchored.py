@@ -170,11 +170,20 @@ class Anchored(TrainedEmbedding):
         self._horizontal, self._vertical = state["horizontal"], state["vertical"]
         self._born = state["born"]
         self._background = Background(*(state[_BACKGROUND + name] for name in ("anchored", "union")))
+        self._check_shapes(state)
         self._net = self._new_net(graph.n_layers, state[_NET + "mean"][None])
         names = self._net.state_dict()
         self._net.load_state_dict({name: torch.from_numpy(state[_NET + name].copy()) for name in names})
         self._net.to(chosen_device(self._settings.device)).eval()
         self._outcome = Outcome(**notes["outcome"])
+
+    def _check_shapes(self, state: Arrays) -> None:
+        """ValueError if the network in a file is not of the settings in it: one of those could take any memory."""
+        hidden = self._settings.hidden
+        expected = (hidden, n_heads(self._settings.hops) + 2), (hidden, self._settings.terms)
+        found = tuple(state[f"{_NET}vertical_terms.{name}"].shape for name in ("G", "T"))
+        if found != expected:
+            raise ValueError(f"a network with tables of the shapes {found}, expected {expected} by its settings")
 
 
 def _numbers_of(tasks: Sequence[Task]) -> Floats:

@@ -25,6 +25,7 @@ from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import NullPool
 
 from mpxgat.errors import InputError, OutputError, printable
+from mpxgat.process import is_out_of_memory
 from mpxgat.tuning.book import Plan, Taken
 from mpxgat.tuning.folder import Claim, SearchFolder
 from mpxgat.tuning.space import Space, check_space, suggest, varied
@@ -187,6 +188,11 @@ def _named(path: Path) -> Iterator[None]:
         raise InputError("this is no storage of optuna's, or a damaged one", path) from None
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise InputError(f"optuna's storage is damaged ({printable(problem)})", path) from None
+    except RuntimeError as problem:
+        if is_out_of_memory(problem):
+            raise
+        # Optuna's word for a storage of another version.
+        raise InputError(f"optuna cannot use this storage ({printable(problem, 200)})", path) from None
 
 
 def _tells(part: str, measure: str) -> bool:
