@@ -8,6 +8,7 @@ child goes on behind it. Run as a program, this file is that child.
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import os
 import resource
@@ -64,14 +65,14 @@ class Stretch:
 
 
 def fuzz(count: int, seed: int, only: Sequence[str] = (), first: int = 0, patience: Patience = _USUAL) -> list[Outcome]:
-    """About ``count`` inputs shared out over all subjects (or ``only`` these); an outcome for each subject.
+    """At least ``count`` inputs shared out over all subjects (or ``only`` these); an outcome for each subject.
 
     The same seed and number make the same input. ``first`` skips as many of each subject, to go on from there.
     """
     subjects = _subjects(only)
     total = sum(subject.share for subject in subjects.values())
     work = [
-        Stretch(name, first, first + max(1, round(count * subject.share / total))) for name, subject in subjects.items()
+        Stretch(name, first, first + math.ceil(count * subject.share / total)) for name, subject in subjects.items()
     ]
     failures: dict[str, list[Failure]] = {name: [] for name in subjects}
     with tempfile.TemporaryDirectory(prefix="endurance-") as folder:
