@@ -1,5 +1,6 @@
 """Runs again and again: the short version of what `make endurance` does for hours."""
 
+import numpy as np
 import pytest
 
 from tests.endurance import leaks
@@ -13,14 +14,15 @@ def test_neither_memory_nor_open_files_grow(tmp_path):
 
 
 def test_what_leaks_is_noticed(tmp_path, monkeypatch):
-    held = []
-
-    def leaking(folder, number):
-        held.append((bytearray(b"x" * (4 << 20)), open(folder / "file", "wb")))  # noqa: SIM115 - that is the leak
-
-    monkeypatch.setattr(leaks, "one_run", leaking)
-    outcome = leaks.leaks(tmp_path, 10, 100, warm_up=1)
-    for _, stream in held:
+    leaking = {
+        "in_use": lambda: np.ones(300_000 // 8),
+        "blocks": lambda: [object() for _ in range(1000)],
+        "files": lambda: open(tmp_path / "file", "wb"),  # noqa: SIM115 - that is the leak
+    }
+    for what, leak in leaking.items():
+        held = []
+        monkeypatch.setattr(leaks, "one_run", lambda folder, number, held=held, leak=leak: held.append(leak()))
+        (failure,) = leaks.leaks(tmp_path, 10, 100, warm_up=1).failures
+        assert failure.what.startswith(f"{what} grew by ")
+    for stream in held:
         stream.close()
-    assert len(outcome.failures) == 2
-    assert "10 more open files after 10 runs" in str(outcome)
