@@ -17,7 +17,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -161,10 +161,7 @@ def _be_the_command(arguments: list[str], conditions: Conditions, streams: list[
         _impose(conditions)
         for stream in streams:
             os.close(stream)
-        mpxgat.cli.app.main()
-        code = 0
-    except SystemExit as end:
-        code = end.code
+        code = _end_of(mpxgat.cli.app.main)
     except BaseException:
         import traceback
 
@@ -175,6 +172,24 @@ def _be_the_command(arguments: list[str], conditions: Conditions, streams: list[
     except OSError:  # as Python itself does at the end
         code = 120
     os._exit(code if isinstance(code, int) else 0 if code is None else 1)
+
+
+def _end_of(command: Callable[[], None]) -> int | str | None:
+    """The command's exit code. A Ctrl-C behind its end comes too late, and is not the command's to answer."""
+    ended = False
+    code: int | str | None = 0
+    try:
+        try:
+            command()
+        except SystemExit as end:
+            code = end.code
+        ended = True
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except KeyboardInterrupt:
+        if not ended:
+            raise
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return code
 
 
 def _impose(conditions: Conditions) -> None:
