@@ -107,7 +107,7 @@ class TestOneOfTwoMachinesDies:
     def test_layers_apart(self, tmp_path):
         settings = {"epochs": 1500, "patience": 1500}
         left = self._train_and_kill(tmp_path, 1, "horizontal-*.safetensors", settings)
-        assert left == ["horizontal-0001", "horizontal-0002"]  # in the middle: the third layer had not begun
+        assert len(left) == 2  # in the middle: one of three layers had not begun
 
     def test_a_layer_together(self, tmp_path):
         settings = {"epochs": 40, "patience": 40, "batch": 64, "shares": 2}
