@@ -190,3 +190,8 @@ def test_a_result_that_cannot_be_written_is_one_line_and_exit_code_2(arguments):
         )
     assert result.returncode == 2
     assert result.stderr == "error: cannot write the result: No space left on device\n"
+
+
+def test_the_package_is_the_command_too():
+    found = subprocess.run([sys.executable, "-m", "mpxgat", "--version"], capture_output=True, text=True, check=True)
+    assert mpxgat.__version__ in found.stdout

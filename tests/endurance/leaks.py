@@ -73,9 +73,9 @@ def leaks(folder: Path, count: int, seed: int, seconds: float = 0.0, warm_up: in
         done += 1
     after = Held.now()
     found = [
-        f"{what} grew by {getattr(after, what) - getattr(before, what)} in {done} runs"
+        f"{what} grew by {grown} in {done} runs"
         for what, allowed in _ALLOWED.items()
-        if getattr(after, what) - getattr(before, what) > allowed
+        if (grown := getattr(after, what) - getattr(before, what)) > allowed
     ]
     return Outcome(
         "repeated runs", seed, done, tuple(Failure(what, f"leaks(folder, {done}, {seed})") for what in found)

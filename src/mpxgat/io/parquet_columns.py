@@ -46,9 +46,9 @@ class ParquetColumns:
             self.schema: pa.Schema = self._source.schema_arrow
             self._names: list[str] = self.schema.names  # ValueError if they are not UTF-8
             metadata = self._source.metadata
-            groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+            self._group_rows = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+            self._rows = sum(max(0, rows) for rows in self._group_rows)
             self._footer = Footer(content)
-            self._rows = sum(max(0, group.num_rows) for group in groups)
             self._places = _places(self._names, metadata.schema)
 
     @property
@@ -81,15 +81,14 @@ class ParquetColumns:
 
     def _check_leaf(self, place: int) -> None:
         """Neither rows nor pages nor texts of a column claim too much."""
-        metadata = self._source.metadata
-        leaf = metadata.schema.column(place)
+        leaf = self._source.metadata.schema.column(place)
         if leaf.max_repetition_level:  # lists; who asks for one gets no further than its type
             raise ValueError(f"lists in a column called like another one: {printable(leaf.path)}")
         claimed, texts = self._rows * _ROW_BYTES, 0
-        for number in range(metadata.num_row_groups):
+        for number, rows in enumerate(self._group_rows):
             claims = claims_of(self._content, self._footer.piece(number, place))
             claimed += claims.unpacked
-            texts += claims.dictionary * metadata.row_group(number).num_rows  # if every row held all of the dictionary
+            texts += claims.dictionary * rows  # if every row held all of the dictionary
         self._add(leaf.path, claimed)
         if leaf.physical_type == "BYTE_ARRAY":
             self._add(leaf.path, texts if texts <= _FEW_BYTES else self._text_bytes(leaf.path))

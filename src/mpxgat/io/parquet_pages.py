@@ -1,14 +1,14 @@
-"""What the pages of a Parquet column claim to unpack to, read from the footer and from the pages' own heads.
+"""What the pages of a Parquet column claim to unpack to: where they lie by the footer, how large by their own heads.
 
-The footer says it too, but pages are unpacked by what their heads say. A few kilobytes can hold heads that claim
-gigabytes each, so they are looked at before anything is unpacked.
+The footer says how large, too, but pages are unpacked by what their heads say. A few kilobytes can hold heads that
+claim gigabytes each, so they are looked at before anything is unpacked.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mpxgat.io.thrift import Path, read_numbers
+from mpxgat.io.thrift import FieldPath, read_numbers
 
 # Where a head has what is asked for: numbers of the fields, from outside in.
 _KIND, _UNPACKED, _PACKED = (1,), (2,), (3,)
@@ -66,7 +66,7 @@ class Footer:
         return Piece(min(starts), said[_COMPRESSED])
 
 
-def _is_of_column(path: Path) -> bool:
+def _is_of_column(path: FieldPath) -> bool:
     return len(path) == _COLUMN_DEPTH and path[::2] == (_GROUPS, _COLUMNS, _SAID) and path[-1] in _OF_COLUMN
 
 

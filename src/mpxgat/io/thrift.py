@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-Path = tuple[int, ...]
+FieldPath = tuple[int, ...]
 """Where a number stands: numbers of the fields from outside in, and behind a list's field the place in the list."""
-Numbers = dict[Path, int]
+Numbers = dict[FieldPath, int]
 
 _BOOLEANS, _BYTE, _WHOLES, _DOUBLE, _BINARY, _LISTS, _STRUCT = (1, 2), 3, (4, 5, 6), 7, 8, (9, 10), 12
 _MOST_DEPTH = 16
 _LAST_FIELD = 2**15 - 1
 
 
-def read_numbers(content: bytes, place: int, wanted: Callable[[Path], bool]) -> tuple[Numbers, int]:
+def read_numbers(content: bytes, place: int, wanted: Callable[[FieldPath], bool]) -> tuple[Numbers, int]:
     """The ``wanted`` numbers of the struct that begins at a place, and the place behind it; ValueError if none does."""
     reader = _Reader(content, wanted)
     try:
@@ -27,11 +27,11 @@ def read_numbers(content: bytes, place: int, wanted: Callable[[Path], bool]) -> 
 
 
 class _Reader:
-    def __init__(self, content: bytes, wanted: Callable[[Path], bool]):
+    def __init__(self, content: bytes, wanted: Callable[[FieldPath], bool]):
         self._content, self._wanted = content, wanted
         self.numbers: Numbers = {}
 
-    def struct(self, place: int, path: Path) -> int:
+    def struct(self, place: int, path: FieldPath) -> int:
         """The place behind the struct at ``place``."""
         field, seen = 0, set[int]()
         while kind := self._content[place] & 15:
@@ -50,7 +50,7 @@ class _Reader:
             place = place if kind in _BOOLEANS else self._value(place, kind, (*path, field))
         return place + 1
 
-    def _value(self, place: int, kind: int, path: Path) -> int:
+    def _value(self, place: int, kind: int, path: FieldPath) -> int:
         """The place behind a value."""
         if len(path) > _MOST_DEPTH:
             raise ValueError("a struct is nested too deeply")
@@ -72,7 +72,7 @@ class _Reader:
             return self.struct(place, path)
         raise ValueError(f"a struct has a value of kind {kind}")
 
-    def _list(self, place: int, path: Path) -> int:
+    def _list(self, place: int, path: FieldPath) -> int:
         head, place = self._content[place], place + 1
         size, kind = head >> 4, head & 15
         if size == 15:
