@@ -26,3 +26,16 @@ def test_what_leaks_is_noticed(tmp_path, monkeypatch):
         assert failure.what.startswith(f"{what} grew by ")
     for stream in held:
         stream.close()
+
+
+def test_a_step_is_no_leak(tmp_path, monkeypatch):
+    runs, table = [], []
+
+    def one_run(folder, number):
+        runs.append(number)
+        if len(runs) == 5:
+            table.append(np.ones(4_000_000 // 8))
+
+    monkeypatch.setattr(leaks, "one_run", one_run)
+    assert leaks.leaks(tmp_path, 10, 100, warm_up=1).failures == ()
+    assert len(runs) == 11
