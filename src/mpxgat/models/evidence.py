@@ -18,6 +18,7 @@ from mpxgat.evidence.columns import matrix
 from mpxgat.evidence.inter import InterEvidence, layer_prior
 from mpxgat.evidence.intra import IntraEvidence
 from mpxgat.evidence.judge import Judge
+from mpxgat.evidence.jury import Jury
 from mpxgat.evidence.pairs import PairGrid, PairList, Pairs, row_parts
 from mpxgat.evidence.profiles import walk_profiles
 from mpxgat.graph import MultiplexGraph
@@ -60,7 +61,7 @@ class Evidence(Model):
         super().__init__(seed=seed)
         self._settings = EvidenceSettings.of(**settings)
         self._anchored: Anchored | None = None
-        self._inter_judge: Judge | None = None
+        self._jury: Jury | None = None
         self._intra_judge: Judge | None = None
         self._calibration: Calibration | None = None
         self._validation: dict[str, dict[str, float]] = {}
@@ -111,7 +112,7 @@ class Evidence(Model):
         self._prior = layer_prior(graph)
         self._anchored = Anchored(seed=self.seed).fit(graph, session) if self._settings.embeddings != "none" else None
         inter = learn_inter(graph, self._prior, self._settings, self.seed, self._embed)
-        self._inter_judge, self._calibration = (inter.judge, inter.calibration) if inter else (None, None)
+        self._jury, self._calibration = (inter.jury, inter.calibration) if inter else (None, None)
         self._recall = inter.recall if inter else None
         intra = learn_intra(graph, self._settings, self.seed, self._embed)
         self._intra_judge = intra.judge if intra else None
@@ -129,7 +130,7 @@ class Evidence(Model):
         _check_same_layers(self.graph, graph)
         model = type(self)(seed=self.seed, **self.settings)
         model._prior = self._prior
-        model._inter_judge, model._intra_judge = self._inter_judge, self._intra_judge
+        model._jury, model._intra_judge = self._jury, self._intra_judge
         model._calibration, model._validation = self._calibration, self._validation
         model._recall = self._recall
         model._anchored = self._anchored.extend(graph) if self._anchored else None
@@ -147,9 +148,9 @@ class Evidence(Model):
         self._same, self._clash = same_unit(graph), unit_clash(graph)
         self._rules = Rules().fit(graph)
         self._matching = None
-        if self._inter_judge is not None and self._calibration is not None:
+        if self._jury is not None and self._calibration is not None:
             self._matching = EvidenceMatching(
-                graph, self._inter, self._inter_judge, self._calibration, self._score_inter, self._settings.wanted
+                graph, self._inter, self._jury, self._calibration, self._score_inter, self._settings.wanted
             )
 
     def _embed(self, graph: MultiplexGraph) -> tuple[Vectors | None, Vectors | None]:
@@ -182,9 +183,9 @@ class Evidence(Model):
         return self._intra_judge.score(matrix(self._intra.columns(pairs)))
 
     def _inter_scores(self, pairs: Pairs) -> Scores:
-        if self._inter_judge is None:
+        if self._jury is None:
             return self._rules.score(np.stack([pairs.first, pairs.second], axis=1))
-        score = self._inter_judge.score(matrix(self._inter.columns(pairs)))
+        score = self._jury.score(matrix(self._inter.columns(pairs)))
         score[self._clash.pairs(pairs.first, pairs.second) > 0] = -DECIDED
         score[self._same.pairs(pairs.first, pairs.second) > 0] = DECIDED
         return score
@@ -237,7 +238,7 @@ class Evidence(Model):
         if self._anchored:
             state |= {_ANCHORED + key: array for key, array in self._anchored._state().items()}
         for name, part in (
-            ("inter.", self._inter_judge),
+            ("inter.", self._jury),
             ("intra.", self._intra_judge),
             ("calibration.", self._calibration),
         ):
@@ -256,7 +257,7 @@ class Evidence(Model):
         if self._settings.embeddings != "none":
             self._anchored = Anchored(seed=self.seed).restore(graph, _part(state, _ANCHORED), notes["anchored"])
         inter, intra, calibration = (_part(state, name) for name in ("inter.", "intra.", "calibration."))
-        self._inter_judge = Judge.from_arrays(inter) if inter else None
+        self._jury = Jury.from_arrays(inter) if inter else None
         self._intra_judge = Judge.from_arrays(intra) if intra else None
         self._calibration = calibration_from_arrays(calibration) if calibration else None
         self._validation, self._recall = notes["validation"], notes["candidate_recall"]
@@ -266,7 +267,7 @@ class Evidence(Model):
     def _check_columns(self) -> None:
         """ValueError if the judges learned from other evidence than this version computes."""
         none = PairList(np.empty((0, 2), dtype=np.int64))
-        for judge, evidence in ((self._inter_judge, self._inter), (self._intra_judge, self._intra)):
+        for judge, evidence in ((self._jury, self._inter), (self._intra_judge, self._intra)):
             if judge is not None and judge.n_columns != len(evidence.columns(none)):
                 raise ValueError(f"a judge of {judge.n_columns} columns, made by another version")
 

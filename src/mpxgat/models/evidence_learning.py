@@ -16,6 +16,7 @@ from mpxgat.evidence.hiding import HiddenInter, hide_inter, hide_intra
 from mpxgat.evidence.inter import InterEvidence
 from mpxgat.evidence.intra import IntraEvidence
 from mpxgat.evidence.judge import Growth, Judge
+from mpxgat.evidence.jury import Jury
 from mpxgat.evidence.pairs import PairList
 from mpxgat.evidence.profiles import walk_profiles
 from mpxgat.graph import MultiplexGraph
@@ -34,7 +35,7 @@ FEWEST_LINKS = 30  # hidden links, over all splits: with fewer there is nothing 
 # Splits are added until about so many links are hidden in all. Within layers the judge goes on getting better for long
 # (Drosophila, 800 in a split: +.003 of AUC from 4 to 8 splits, +.001 from 8 to 12).
 _WANTED_INTER, _WANTED_INTRA, _MOST_SPLITS = 100, 6000, 20
-_EXAMS = 2  # splits on which probabilities are calibrated
+_JURORS = 4  # judges of inter links, at most; each is examined on a split that it has not learned from
 # A split of a large network hides more links than there is to learn. So many of them are judged, and two such splits,
 # each the exam of the other, are enough. (The three networks of the paper hide 4,100 at most.)
 _PLENTY, _FEWEST_SPLITS = 10_000, 2
@@ -85,13 +86,13 @@ class Exam:
 
 @dataclass(frozen=True, eq=False)
 class LearnedInter:
-    """The judge of inter links and its calibration.
+    """The judges of inter links and the calibration of their scores.
 
     validation      see `LearnedIntra`
     recall          see `Exam`; the mean over all
     """
 
-    judge: Judge
+    jury: Jury
     calibration: Isotonic
     validation: Mapping[str, float]
     recall: float | None
@@ -120,14 +121,15 @@ def learn_inter(
         return None
     lessons, exams = [], []
     for number, (each, rng) in enumerate(zip(hidden, rngs, strict=True)):
-        lesson, exam = _inter_split(graph, each, prior, settings, rng, embed, examined=number < _EXAMS)
+        lesson, exam = _inter_split(graph, each, prior, settings, rng, embed, examined=number < _JURORS)
         lessons.append(lesson)
         exams += exam
-    judge = _learn(lessons, seed, settings.inter_growth)
-    without = [_learn_without(number, lessons, seed, settings.inter_growth) for number in range(len(exams))]
+    jury = Jury(
+        [_learn_without(number, len(exams), lessons, seed, settings.inter_growth) for number in range(len(exams))]
+    )
     recalls = [exam.recall for exam in exams if exam.recall is not None]
     recall = float(np.mean(recalls)) if recalls else None
-    return LearnedInter(judge, _calibrated(graph, exams, without), _validation(lessons, without), recall)
+    return LearnedInter(jury, _calibrated(graph, exams, jury.judges), _validation(lessons, jury.judges), recall)
 
 
 def _inter_split(
@@ -203,7 +205,9 @@ def learn_intra(graph: MultiplexGraph, settings: EvidenceSettings, seed: int, em
         evidence = matrix_of(IntraEvidence(each.graph, walk_profiles(each.graph), vectors).columns, pairs)
         lessons.append(Lesson(evidence, label, 0.0, _simpler(each.graph, pairs, vectors)))
     growth = settings.intra_growth
-    return LearnedIntra(_learn(lessons, seed, growth), _validation(lessons, [_learn_without(0, lessons, seed, growth)]))
+    return LearnedIntra(
+        _learn(lessons, seed, growth), _validation(lessons, [_learn_without(0, len(lessons), lessons, seed, growth)])
+    )
 
 
 def _inter_pairs(
@@ -278,10 +282,10 @@ def _simpler(graph: MultiplexGraph, pairs: NDArray[np.int64], vectors: Vectors) 
     return scores if vectors is None else {Anchored.name: PairList(pairs).dots(vectors), **scores}
 
 
-def _learn_without(number: int, lessons: Sequence[Lesson], seed: int, growth: Growth) -> Judge:
-    """A judge that has not seen a lesson, unless it is the only one."""
-    others = [lesson for place, lesson in enumerate(lessons) if place != number]
-    return _learn(others or lessons, seed, growth)
+def _learn_without(number: int, parts: int, lessons: Sequence[Lesson], seed: int, growth: Growth) -> Judge:
+    """A judge that has not seen every ``parts``-th lesson from ``number`` on, unless there is no other."""
+    others = [lesson for place, lesson in enumerate(lessons) if place % parts != number]
+    return _learn(others or lessons, seed + number, growth)
 
 
 def _learn(lessons: Sequence[Lesson], seed: int, growth: Growth) -> Judge:

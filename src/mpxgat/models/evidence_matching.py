@@ -21,7 +21,7 @@ from mpxgat.evidence.inter import (
     SURROUNDINGS,
     InterEvidence,
 )
-from mpxgat.evidence.judge import Judge
+from mpxgat.evidence.jury import Jury
 from mpxgat.evidence.pairs import PairList
 from mpxgat.evidence.rivals import KEPT
 from mpxgat.graph import MultiplexGraph
@@ -38,7 +38,7 @@ class EvidenceMatching:
     """Candidates of a graph and what speaks for them.
 
     evidence        of the graph
-    judge           its log-odds, and what each piece of evidence adds
+    jury            its log-odds, and what each piece of evidence adds
     calibration     from scores against rivals to probabilities
     score           the model's scores (m,) of pairs (m, 2)
     wanted          nodes of a layer that are judged for each node
@@ -48,12 +48,12 @@ class EvidenceMatching:
         self,
         graph: MultiplexGraph,
         evidence: InterEvidence,
-        judge: Judge,
+        jury: Jury,
         calibration: Calibration,
         score: Callable[[NDArray[np.int64]], Scores],
         wanted: Wanted,
     ):
-        self._graph, self._evidence, self._judge, self._calibration = graph, evidence, judge, calibration
+        self._graph, self._evidence, self._jury, self._calibration = graph, evidence, jury, calibration
         self._score = score
         self._wanted = wanted
         self._judged: dict[tuple[int, int], tuple[NDArray[np.int64], Scores, Scores]] = {}
@@ -72,7 +72,7 @@ class EvidenceMatching:
             return []
         ordered = np.sort(pairs.astype(np.int64), axis=1)  # the lower layer first
         columns = self._evidence.columns(PairList(ordered))
-        parts = self._judge.contributions(matrix(columns))
+        parts = self._jury.contributions(matrix(columns))
         by_reason: dict[str, NDArray[np.float64]] = {}
         for column, part in zip(columns, parts[:, :-1].T, strict=True):
             by_reason[column.reason] = by_reason.get(column.reason, 0.0) + part
