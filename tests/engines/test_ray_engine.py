@@ -91,7 +91,11 @@ def _check_everything(engine, tmp_path, monkeypatch):
     assert np.array_equal(alone.horizontal, together.horizontal)
     assert np.array_equal(alone.vertical, together.vertical)
 
-    model, done = make_model("evidence", seed=100, splits=2, trees=10).fit(GRAPH), []
+    judged = {"seed": 100, "splits": 2, "trees": 10}
+    model, there = (make_model("evidence", **judged).fit(GRAPH, Session(engine=each)) for each in (Processes(), engine))
+    assert model.save(Path("here")).read_bytes() == there.save(Path("there")).read_bytes()
+
+    done = []
     found = match_all(find_candidates(model, 3, engine, done.append), 0.5, 3)
     assert found.to_table().equals(match_all(model, 0.5, 3).to_table())
     assert sum(done) == 3

@@ -24,6 +24,8 @@ from mpxgat.models.evidence_settings import EvidenceSettings
 from mpxgat.models.structural import MatchedNeighbours
 from mpxgat.nodes import describe
 from mpxgat.synthetic import social, truth
+from mpxgat.training.engines import Processes
+from mpxgat.training.session import Session
 from tests.evidence.graphs import copies_of, neighbours_of
 from tests.examples import graph_of, random_graph
 from tests.matching.doubles import check_matcher, is_open
@@ -232,6 +234,15 @@ def test_the_number_of_torchs_threads_does_not_matter(tmp_path):
         finally:
             torch.set_num_threads(1)
     assert found[0] == found[1]
+
+
+def test_splits_in_parallel_processes_give_the_same_bytes(tmp_path):
+    graph = planted(9)
+    session = Session(engine=Processes(2))
+    for name, settings in (("none", {}), ("anchored", {"embeddings": "anchored"})):
+        alone = fitted(graph, **settings).save(tmp_path / f"{name}.safetensors")
+        beside = Evidence(seed=0, **(QUICK | settings)).fit(graph, session).save(tmp_path / f"{name}-2.safetensors")
+        assert alone.read_bytes() == beside.read_bytes()
 
 
 def test_it_says_nothing_while_it_works(capfd, tmp_path):
@@ -629,12 +640,12 @@ def test_a_large_network_is_learned_from_by_samples(monkeypatch):
     monkeypatch.setattr(evidence_learning, "_PLENTY", 20)
     assert EvidenceSettings().dissolved * graph.n_inter > 20 > EvidenceSettings().hidden_intra * graph.n_intra
     seen = []
-    learn, exam = evidence_learning._learn, evidence_learning._exam
+    learn, exam = evidence_learning._learn, evidence_learning.examine
     monkeypatch.setattr(
         evidence_learning, "_learn", lambda lessons, *rest: seen.append(lessons) or learn(lessons, *rest)
     )
     exams = []
-    monkeypatch.setattr(evidence_learning, "_exam", lambda *given: exams.append(exam(*given)) or exams[-1])
+    monkeypatch.setattr(evidence_learning, "examine", lambda *given: exams.append(exam(*given)) or exams[-1])
     model = Evidence(seed=100, embeddings="none", trees=20).fit(graph)
     links = [[int(lesson.label.sum()) for lesson in lessons] for lessons in seen]
     assert links[:2] == [[20], [20]]  # between layers; within layers there are fewer than plenty, and so more splits

@@ -8,10 +8,11 @@ from mpxgat import splits, synthetic
 from mpxgat.errors import SettingError, TrainingError
 from mpxgat.evaluation import evaluate
 from mpxgat.features import Features
-from mpxgat.models import make_model, mpxgat
+from mpxgat.models import make_model
 from mpxgat.models.mpxgat import MPXGAT
 from mpxgat.models.mpxgat_parts import LayerPart, VerticalPart
 from mpxgat.models.mpxgat_settings import PUBLISHED, MPXGATSettings
+from mpxgat.training import side_by_side
 from mpxgat.training.engines import Processes
 from mpxgat.training.session import Session
 from tests.examples import graph_of, random_graph
@@ -123,12 +124,15 @@ def test_layers_in_parallel_processes_give_the_same_bytes(tmp_path):
     assert reports[:2] == ["layer 1 of 2: L0", "layer 2 of 2: L1"]
 
 
-def test_no_more_layers_at_a_time_than_the_memory_holds(monkeypatch):
-    parts = [LayerPart.of(random_graph(4, layers=3), n, MPXGATSettings.of(**SMALL), seed=0) for n in range(3)]
-    one = max(part.memory() for part in parts) + mpxgat._PROCESS_BYTES
-    for room, jobs, expected in ((3 * one, 8, 3), (3 * one, 2, 2), (2 * one, 3, 2), (one // 2, 3, 1)):
-        monkeypatch.setattr(mpxgat, "fits", room.__ge__)
-        assert mpxgat._at_once(parts, Session(engine=Processes(jobs))) == expected
+def test_layers_are_not_trained_side_by_side_where_the_memory_does_not_hold_them(monkeypatch):
+    asked, reports = [], []
+    monkeypatch.setattr(side_by_side, "fits", lambda needed: asked.append(needed) is not None)
+    graph = random_graph(4, layers=2)
+    session = Session(engine=Processes(2), report=lambda part, report: reports.append(part))
+    MPXGAT(**{**SMALL, "epochs": 6}).fit(graph, session)
+    parts = [LayerPart.of(graph, number, MPXGATSettings.of(**SMALL), seed=0) for number in range(2)]
+    assert asked == [sum(part.memory() + side_by_side._PROCESS_BYTES for part in parts)]
+    assert reports.count("layer 1 of 2: L0") > 1  # every epoch, as in this process
 
 
 def test_a_file_whose_notes_or_widths_are_damaged_is_refused_before_they_cost_anything():

@@ -53,8 +53,8 @@ def evaluate(
         int | None,
         typer.Option(
             min=1,
-            help="Layers trained side by side, each in a process. Default: this machine's processors, in a network of "
-            f"{_WORTH_PROCESSES} nodes and more.",
+            help="Layers or self-made splits learned side by side, each in a process. Default: this machine's "
+            f"processors, in a network of {_WORTH_PROCESSES} nodes and more.",
         ),
     ] = None,
     engine: EngineOption = None,

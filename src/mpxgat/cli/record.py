@@ -24,7 +24,9 @@ def record(
     published: PublishedOption = None,
     epochs: EpochsOption = None,
     batch: BatchOption = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes that train layers side by side.")] = 1,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Layers or self-made splits learned side by side, each in a process.")
+    ] = 1,
 ) -> None:
     """Evaluate a model on several seeds and add each result to a file; killed and started again, it goes on."""
     from mpxgat.experiments.cells import cell_key, run_cell

@@ -41,7 +41,9 @@ def train(
     sets: SetOption = None,
     config: ConfigOption = None,
     published: PublishedOption = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Layers trained side by side, each in a process.")] = 1,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Layers or self-made splits learned side by side, each in a process.")
+    ] = 1,
     engine: EngineOption = None,
     address: AddressOption = None,
     workers: WorkersOption = None,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
+from functools import partial
 
-from mpxgat.errors import TrainingError, printable
 from mpxgat.graph import MultiplexGraph
 from mpxgat.matching.matcher import Candidates, Explanation, Matcher
 from mpxgat.matching.matches import layer_pairs
 from mpxgat.training.engines import Engine
+from mpxgat.training.side_by_side import results
 
 LayerPair = tuple[int, int]
 _SHARES = 2  # of the work for each worker: the last one to end keeps the others waiting for less
@@ -44,18 +44,12 @@ def find_candidates(matcher: Matcher, k: int, engine: Engine, advance: Callable[
     pairs = list(layer_pairs(matcher.graph))
     shares = [share for number in range(_SHARES * engine.jobs) if (share := pairs[number :: _SHARES * engine.jobs])]
     found: dict[LayerPair, Candidates] = {}
-    with engine.workers() as pool:
-        futures = [pool.submit(_candidates_of, matcher, share, k) for share in shares]
-        for share, future in zip(shares, futures, strict=True):
-            try:
-                found |= dict(zip(share, future.result(), strict=True))
-            except BrokenExecutor as problem:
-                raise TrainingError(
-                    f"a process that looked for candidates died ({printable(problem, 300)}); was it out of memory?"
-                ) from None
-            advance(len(share))
+    work = partial(_candidates_of, matcher, k)
+    for share, candidates in zip(shares, results(engine, work, shares, 0, "looked for candidates"), strict=True):
+        found |= dict(zip(share, candidates, strict=True))
+        advance(len(share))
     return FoundCandidates(matcher, k, found)
 
 
-def _candidates_of(matcher: Matcher, pairs: Sequence[LayerPair], k: int) -> list[Candidates]:
+def _candidates_of(matcher: Matcher, k: int, pairs: Sequence[LayerPair]) -> list[Candidates]:
     return [matcher.candidates(a, b, k) for a, b in pairs]

@@ -111,10 +111,10 @@ class Evidence(Model):
     def _learn(self, graph: MultiplexGraph, session: Session) -> None:
         self._prior = layer_prior(graph)
         self._anchored = Anchored(seed=self.seed).fit(graph, session) if self._settings.embeddings != "none" else None
-        inter = learn_inter(graph, self._prior, self._settings, self.seed, self._embed)
+        inter = learn_inter(graph, self._prior, self._settings, self.seed, self._embed, session.engine)
         self._jury, self._calibration = (inter.jury, inter.calibration) if inter else (None, None)
         self._recall = inter.recall if inter else None
-        intra = learn_intra(graph, self._settings, self.seed, self._embed)
+        intra = learn_intra(graph, self._settings, self.seed, self._embed, session.engine)
         self._intra_judge = intra.judge if intra else None
         self._validation = {
             kind: dict(learned.validation) for kind, learned in (("intra", intra), ("inter", inter)) if learned

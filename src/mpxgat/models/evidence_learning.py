@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mpxgat.evidence.candidates import Wanted, against_rivals
 from mpxgat.evidence.columns import matrix_of
-from mpxgat.evidence.hiding import HiddenInter, hide_inter, hide_intra
+from mpxgat.evidence.hiding import HiddenInter, HiddenIntra, hide_inter, hide_intra
 from mpxgat.evidence.inter import InterEvidence
 from mpxgat.evidence.intra import IntraEvidence
 from mpxgat.evidence.judge import Growth, Judge
@@ -20,15 +20,16 @@ from mpxgat.evidence.jury import Jury
 from mpxgat.evidence.pairs import PairList
 from mpxgat.evidence.profiles import walk_profiles
 from mpxgat.graph import MultiplexGraph
-from mpxgat.links import pair_keys
 from mpxgat.matching.calibration import Isotonic
 from mpxgat.metrics import auc
 from mpxgat.models.anchored import Anchored
+from mpxgat.models.evidence_exams import Exam, calibrated, examine
 from mpxgat.models.evidence_settings import EvidenceSettings
 from mpxgat.models.signals import unit_clash
 from mpxgat.models.structural import Rules
 from mpxgat.sampling.negatives import BetweenLayers, WithinLayer
-from mpxgat.units import unit_sizes
+from mpxgat.training.engines import Engine
+from mpxgat.training.side_by_side import results
 
 JUDGE = "evidence"
 FEWEST_LINKS = 30  # hidden links, over all splits: with fewer there is nothing to learn from
@@ -40,6 +41,8 @@ _JURORS = 4  # judges of inter links, at most; each is examined on a split that 
 # each the exam of the other, are enough. (The three networks of the paper hide 4,100 at most.)
 _PLENTY, _FEWEST_SPLITS = 10_000, 2
 _ASKED = 5  # times as many candidates are then judged to calibrate probabilities
+_NODE_BYTES, _MOST_BYTES = 1 << 18, 8 << 30  # of a split: 2.6 GB were measured with 11,827 nodes, 7.1 GB with a million
+_LEARNED = "learned from hidden links"
 _TOUCHED_SHARE = 2 / 3  # of the non-links are pairs of touched nodes, the others of any nodes
 
 Evidence = NDArray[np.float32]
@@ -64,24 +67,6 @@ class Lesson:
     label: Labels
     offset: float
     simpler: Mapping[str, Scores]
-
-
-@dataclass(frozen=True, eq=False)
-class Exam:
-    """Candidates of a self-made split, judged as in matching.
-
-    pairs       (m, 2) of all layer pairs
-    evidence    (m, f)
-    truth       (m,) whether they are one unit
-    certain     (m,) whether that is known
-    recall      share of the hidden links that were candidates, before some of these were drawn; None if none was hidden
-    """
-
-    pairs: NDArray[np.int64]
-    evidence: Evidence
-    truth: Labels
-    certain: Labels
-    recall: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,17 +96,25 @@ class LearnedIntra:
 
 
 def learn_inter(
-    graph: MultiplexGraph, prior: NDArray[np.float64], settings: EvidenceSettings, seed: int, embed: Embedder
+    graph: MultiplexGraph,
+    prior: NDArray[np.float64],
+    settings: EvidenceSettings,
+    seed: int,
+    embed: Embedder,
+    engine: Engine,
 ) -> LearnedInter | None:
-    """From hidden inter links; None if too few links are known."""
+    """From hidden inter links; None if too few links are known. The splits are made side by side by the engine."""
     splits = _splits_needed(settings.dissolved * len(graph.inter), _WANTED_INTER, settings.splits)
     rngs = np.random.default_rng([seed, 1]).spawn(splits)
     hidden = [hide_inter(graph, rng, settings.dissolved, settings.detached) for rng in rngs]
     if sum(len(each.positives) for each in hidden) < FEWEST_LINKS:
         return None
+    splits_made = [
+        _Inter(*each, examined=number < _JURORS) for number, each in enumerate(zip(hidden, rngs, strict=True))
+    ]
+    work = partial(_inter_split, graph, prior, settings, embed)
     lessons, exams = [], []
-    for number, (each, rng) in enumerate(zip(hidden, rngs, strict=True)):
-        lesson, exam = _inter_split(graph, each, prior, settings, rng, embed, examined=number < _JURORS)
+    for lesson, exam in results(engine, work, splits_made, _split_bytes(graph), _LEARNED):
         lessons.append(lesson)
         exams += exam
     jury = Jury(
@@ -129,26 +122,32 @@ def learn_inter(
     )
     recalls = [exam.recall for exam in exams if exam.recall is not None]
     recall = float(np.mean(recalls)) if recalls else None
-    return LearnedInter(jury, _calibrated(graph, exams, jury.judges), _validation(lessons, jury.judges), recall)
+    return LearnedInter(jury, calibrated(graph, exams, jury.judges), _validation(lessons, jury.judges), recall)
+
+
+@dataclass(frozen=True, eq=False)
+class _Inter:
+    """A self-made split between layers, the generator for what is drawn of it, and whether it is an exam too."""
+
+    hidden: HiddenInter
+    rng: np.random.Generator
+    examined: bool
 
 
 def _inter_split(
-    graph: MultiplexGraph,
-    hidden: HiddenInter,
-    prior: NDArray[np.float64],
-    settings: EvidenceSettings,
-    rng: np.random.Generator,
-    embed: Embedder,
-    *,
-    examined: bool,
+    graph: MultiplexGraph, prior: NDArray[np.float64], settings: EvidenceSettings, embed: Embedder, split: _Inter
 ) -> tuple[Lesson, list[Exam]]:
     """What a self-made split teaches, and its exam if it is to be one; its evidence, which is large, does not stay."""
+    hidden, rng = split.hidden, split.rng
     vectors = embed(hidden.graph)[1]
     evidence = InterEvidence(hidden.graph, walk_profiles(hidden.graph), prior, vectors)
     pairs, label, offset = _inter_pairs(graph, replace(hidden, positives=_some(hidden.positives, rng)), settings, rng)
     simpler = _simpler(hidden.graph, pairs, vectors)
     lesson = Lesson(matrix_of(evidence.columns, pairs), label, offset, simpler)
-    return lesson, [_exam(graph, hidden, evidence, settings.wanted, rng)] if examined else []
+    if not split.examined:
+        return lesson, []
+    most = _ASKED * _PLENTY if len(hidden.positives) > _PLENTY else math.inf
+    return lesson, [examine(graph, hidden, evidence, settings.wanted, most, rng)]
 
 
 def _some(links: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -163,19 +162,6 @@ def _splits_needed(expected: float, wanted: int, least: int) -> int:
     return min(max(least, math.ceil(wanted / max(expected, 1))), max(_MOST_SPLITS, least))
 
 
-def _calibrated(graph: MultiplexGraph, exams: Sequence[Exam], judges: Sequence[Judge]) -> Isotonic:
-    """Each exam is judged by a judge that has not seen its split (unless there is only one)."""
-    scores, truths = [], []
-    for exam, judge in zip(exams, judges, strict=True):
-        relative = _relative_scores(graph, exam, judge)
-        scores.append(relative[exam.certain])
-        truths.append(exam.truth[exam.certain])
-    score, truth = np.concatenate(scores), np.concatenate(truths).astype(np.float64)
-    if not len(score):  # nobody is similar to anybody: no candidate will ever ask
-        score, truth = np.zeros(1), np.zeros(1)
-    return Isotonic.fit(score, truth)
-
-
 def _validation(lessons: Sequence[Lesson], judges: Sequence[Judge]) -> dict[str, float]:
     """Mean AUC of the first lessons by judges that have not seen them, and by simpler models."""
     if len(lessons) < 2:
@@ -188,26 +174,44 @@ def _validation(lessons: Sequence[Lesson], judges: Sequence[Judge]) -> dict[str,
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 
-def learn_intra(graph: MultiplexGraph, settings: EvidenceSettings, seed: int, embed: Embedder) -> LearnedIntra | None:
-    """From hidden intra links; None if there are too few."""
+def learn_intra(
+    graph: MultiplexGraph, settings: EvidenceSettings, seed: int, embed: Embedder, engine: Engine
+) -> LearnedIntra | None:
+    """From hidden intra links; None if there are too few. The splits are made side by side by the engine."""
     splits = _splits_needed(settings.hidden_intra * len(graph.intra), _WANTED_INTRA, settings.splits)
     rngs = np.random.default_rng([seed, 2]).spawn(splits)
     hidden = [hide_intra(graph, rng, settings.hidden_intra, settings.hidden_inter) for rng in rngs]
     if sum(len(each.positives) for each in hidden) < FEWEST_LINKS:
         return None
-    lessons = []
-    for each, rng in zip(hidden, rngs, strict=True):
-        links = _some(each.positives, rng)
-        non_links = _non_links_within(graph, settings.non_links * len(links) // 3, rng)
-        pairs = np.concatenate([links, non_links])
-        label = np.arange(len(pairs)) < len(links)
-        vectors = embed(each.graph)[0]
-        evidence = matrix_of(IntraEvidence(each.graph, walk_profiles(each.graph), vectors).columns, pairs)
-        lessons.append(Lesson(evidence, label, 0.0, _simpler(each.graph, pairs, vectors)))
+    work = partial(_intra_split, graph, settings, embed)
+    splits_made = list(zip(hidden, rngs, strict=True))
+    lessons = list(results(engine, work, splits_made, _split_bytes(graph), _LEARNED))
     growth = settings.intra_growth
     return LearnedIntra(
         _learn(lessons, seed, growth), _validation(lessons, [_learn_without(0, len(lessons), lessons, seed, growth)])
     )
+
+
+def _intra_split(
+    graph: MultiplexGraph,
+    settings: EvidenceSettings,
+    embed: Embedder,
+    split: tuple[HiddenIntra, np.random.Generator],
+) -> Lesson:
+    """What a self-made split within layers teaches."""
+    hidden, rng = split
+    links = _some(hidden.positives, rng)
+    non_links = _non_links_within(graph, settings.non_links * len(links) // 3, rng)
+    pairs = np.concatenate([links, non_links])
+    label = np.arange(len(pairs)) < len(links)
+    vectors = embed(hidden.graph)[0]
+    evidence = matrix_of(IntraEvidence(hidden.graph, walk_profiles(hidden.graph), vectors).columns, pairs)
+    return Lesson(evidence, label, 0.0, _simpler(hidden.graph, pairs, vectors))
+
+
+def _split_bytes(graph: MultiplexGraph) -> int:
+    """About what the evidence of a split takes at most; in large networks it is cut so that it hardly grows."""
+    return min(graph.n_nodes * _NODE_BYTES, _MOST_BYTES)
 
 
 def _inter_pairs(
@@ -229,51 +233,6 @@ def _inter_pairs(
     all_pairs = max((size.sum() ** 2 - (size**2).sum()) / 2, 1)
     offset = float(np.log(min(max(touched, 1) / all_pairs, 1)))
     return pairs, label, offset
-
-
-def _exam(
-    graph: MultiplexGraph, hidden: HiddenInter, evidence: InterEvidence, wanted: Wanted, rng: np.random.Generator
-) -> Exam:
-    layers = range(graph.n_layers)
-    pairs = np.concatenate([evidence.candidates_between(a, b, wanted) for a in layers for b in layers if a < b])
-    # A node without any known link may belong to somebody all the same: the truth is known where a unit was.
-    size = unit_sizes(graph)[graph.unit]
-    known = np.zeros(graph.n_nodes, dtype=bool)
-    known[hidden.touched] = size[hidden.touched] > 1
-    certain = known[pairs].any(axis=1)
-    found = np.isin(pair_keys(hidden.positives, graph.n_nodes), pair_keys(pairs, graph.n_nodes))
-    recall = float(found.mean()) if len(found) else None
-    if len(hidden.positives) > _PLENTY:
-        pairs, certain = _sampled(pairs, certain, _ASKED * _PLENTY, graph.n_nodes, rng)
-    truth = graph.unit[pairs[:, 0]] == graph.unit[pairs[:, 1]]
-    return Exam(pairs, matrix_of(evidence.columns, pairs), truth, certain, recall)
-
-
-def _sampled(
-    pairs: NDArray[np.int64], certain: Labels, count: int, n_nodes: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], Labels]:
-    """``count`` of the certain pairs, and of all others those that compete with them.
-
-    Pairs are drawn, not nodes: a true pair has two ends whose truth is known and would be drawn twice as often.
-    """
-    drawn = np.zeros(len(pairs), dtype=bool)
-    rows = np.flatnonzero(certain)
-    drawn[rows if len(rows) <= count else rng.choice(rows, count, replace=False)] = True
-    involved = np.zeros(n_nodes, dtype=bool)
-    involved[pairs[drawn]] = True
-    competing = involved[pairs].any(axis=1)
-    return pairs[competing], drawn[competing]
-
-
-def _relative_scores(graph: MultiplexGraph, exam: Exam, judge: Judge) -> NDArray[np.float64]:
-    """Scores against rivals, layer pair by layer pair as in matching."""
-    score = judge.score(exam.evidence)
-    layers = graph.node_layer[exam.pairs]
-    relative = np.empty(len(score))
-    for a, b in np.unique(layers, axis=0):
-        here = (layers == (a, b)).all(axis=1)
-        relative[here] = against_rivals(exam.pairs[here], score[here])
-    return relative
 
 
 def _simpler(graph: MultiplexGraph, pairs: NDArray[np.int64], vectors: Vectors) -> dict[str, Scores]:

@@ -8,7 +8,6 @@ ones inter links.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Future
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,12 +32,11 @@ from mpxgat.nn.neighbourhood import Neighbourhood
 from mpxgat.training.checkpoint import Checkpoint
 from mpxgat.training.group import Group
 from mpxgat.training.loop import EpochReport, Outcome
-from mpxgat.training.memory import fits
 from mpxgat.training.session import Session
+from mpxgat.training.side_by_side import at_once, is_worth_workers, result_of
 
 Attention = list[tuple[int, NDArray[np.float32]]]
 _SEPARATOR = "/"
-_PROCESS_BYTES = 300 << 20  # of a process that has done nothing yet but load torch
 _BATCHES = "batches"  # where not all parts were trained in full batch
 
 
@@ -207,37 +205,27 @@ def _learn_parts(parts: Sequence[Part], session: Session, batches: str) -> list[
     if parts and session.engine.jobs > 1 and all(part.is_shared for part in parts):
         return _learn_together(parts, session, batches)
     checkpoints = [session.checkpoint(part.file_name, **{NOTE: batches}) for part in parts]
-    at_once = _at_once(parts, session)
-    if at_once <= 1 and not session.engine.always:
+    count = at_once(session.engine, [part.memory(part.batch) for part in parts])
+    if not is_worth_workers(session.engine, count):
         return [
             part.learn(checkpoint, partial(session.report, part.label))
             for part, checkpoint in zip(parts, checkpoints, strict=True)
         ]
-    threads = max(1, torch.get_num_threads() // max(at_once, 1))
-    with session.engine.workers(at_once) as pool:
+    threads = max(1, torch.get_num_threads() // count)
+    with session.engine.workers(count) as pool:
         # The longest first: begun last, they would be waited for alone.
         order = sorted(range(len(parts)), key=lambda number: -len(parts[number].links))
         futures = {n: pool.submit(_learn_in_process, parts[n], checkpoints[n], threads) for n in order}
         results = []
         for number, part in enumerate(parts):
-            trained = _result(futures[number], part)
+            died = f"{part.label}: the process that trained it died"
+            trained = result_of(futures[number], died, " A run in a folder goes on with --resume")
             outcome = trained.outcome
             session.report(
                 part.label, EpochReport(outcome.epochs, outcome.epochs, float("nan"), outcome.best_value, {})
             )
             results.append(trained)
         return results
-
-
-def _at_once(parts: Sequence[Part], session: Session) -> int:
-    """How many parts are trained side by side: as many as the engine takes, in this machine as the memory holds too."""
-    count = min(session.engine.jobs, len(parts))
-    if session.engine.always:  # it has its memory elsewhere
-        return count
-    largest = sorted((part.memory(part.batch) + _PROCESS_BYTES for part in parts), reverse=True)
-    while count > 1 and not fits(sum(largest[:count])):
-        count -= 1
-    return count
 
 
 def _learn_together(parts: Sequence[Part], session: Session, batches: str) -> list[Trained]:
@@ -265,16 +253,6 @@ def _learn_together(parts: Sequence[Part], session: Session, batches: str) -> li
 def _learn_in_group(parts: Sequence[Part], checkpoints: Sequence[Checkpoint], group: Group) -> None:
     for part, checkpoint in zip(parts, checkpoints, strict=True):
         part.learn(checkpoint, lambda report: None, group)
-
-
-def _result(future: Future[Trained], part: Part) -> Trained:
-    try:
-        return future.result()
-    except BrokenExecutor as problem:
-        raise TrainingError(
-            f"{part.label}: the process that trained it died ({printable(problem, 300)}); was it out of memory? "
-            "A run in a folder goes on with --resume"
-        ) from None
 
 
 def _learn_in_process(part: Part, checkpoint: Checkpoint | None, threads: int) -> Trained:
