@@ -20,6 +20,9 @@ AddressOption = Annotated[
     str | None,
     typer.Option("--address", help="With --engine ray: the address of a cluster. Without it, a Ray of this machine."),
 ]
+JobsOption = Annotated[
+    int, typer.Option(min=1, help="Layers or self-made splits learned side by side, each in a process.")
+]
 WorkersOption = Annotated[
     int | None,
     typer.Option(

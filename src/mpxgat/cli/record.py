@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mpxgat.cli.data import DataArgument, load_data
+from mpxgat.cli.engines import JobsOption
 from mpxgat.cli.output import print_note
 from mpxgat.cli.settings import BatchOption, ConfigOption, EpochsOption, PublishedOption, SetOption, parse_settings
 
@@ -24,9 +25,7 @@ def record(
     published: PublishedOption = None,
     epochs: EpochsOption = None,
     batch: BatchOption = None,
-    jobs: Annotated[
-        int, typer.Option(min=1, help="Layers or self-made splits learned side by side, each in a process.")
-    ] = 1,
+    jobs: JobsOption = 1,
 ) -> None:
     """Evaluate a model on several seeds and add each result to a file; killed and started again, it goes on."""
     from mpxgat.experiments.cells import cell_key, run_cell

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mpxgat.cli.data import DataArgument, FormatOption, JsonOption, load_data
-from mpxgat.cli.engines import AddressOption, EngineOption, WorkersOption, chosen_engine
+from mpxgat.cli.engines import AddressOption, EngineOption, JobsOption, WorkersOption, chosen_engine
 from mpxgat.cli.output import print_json, print_note, progress
 from mpxgat.cli.run_info import print_training, run_record
 from mpxgat.cli.settings import BatchOption, ConfigOption, EpochsOption, PublishedOption, SetOption, parse_settings
@@ -41,9 +41,7 @@ def train(
     sets: SetOption = None,
     config: ConfigOption = None,
     published: PublishedOption = None,
-    jobs: Annotated[
-        int, typer.Option(min=1, help="Layers or self-made splits learned side by side, each in a process.")
-    ] = 1,
+    jobs: JobsOption = 1,
     engine: EngineOption = None,
     address: AddressOption = None,
     workers: WorkersOption = None,
