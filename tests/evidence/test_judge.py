@@ -38,6 +38,15 @@ def test_it_learns(judge):
     assert auc(score[label], score[~label]) > 0.85
 
 
+@pytest.mark.parametrize(
+    ("rate", "judges", "trees", "expected"),
+    [(0.05, 1, 300, 0.05), (0.05, 4, 150, 0.1), (0.1, 16, 75, 0.3), (0.5, 4, 150, 0.5)],
+)
+def test_judges_that_decide_together_have_fewer_trees_each(rate, judges, trees, expected):
+    growth = Growth(rate=rate).among(judges)
+    assert growth == Growth(trees=trees, rate=pytest.approx(expected))
+
+
 def test_the_offset_is_added_to_every_score():
     evidence, _ = some_evidence(seed=1)
     plain, moved = learned(0.0).score(evidence), learned(-2.5).score(evidence)

@@ -321,7 +321,7 @@ def test_matches_are_unique_and_transitive_and_keep_known_links(any_model, thres
 
 
 def test_likely_matches_are_mostly_right(split):
-    model = fitted(split.train, trees=40, splits=4)
+    model = fitted(split.train, trees=80, splits=4)
     matches = model.match_all(0.6)
     right = {tuple(pair) for pair in truth(split.train).tolist()}
     assert len(matches) > 50

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib import import_module
 from types import ModuleType
@@ -21,6 +21,7 @@ from mpxgat.errors import TrainingError, printable
 
 Evidence = NDArray[np.float32]
 Scores = NDArray[np.float64]
+_FASTEST = 0.3  # rate of learning that boosting still bears
 
 if TYPE_CHECKING:
     import lightgbm
@@ -52,6 +53,18 @@ class Growth:
     smallest_leaf: int = 100
     shrinkage: float = 5.0
     random: bool = True
+
+    def among(self, judges: int) -> Growth:
+        """For each of some judges that decide together: by the root of their number fewer trees of more weight.
+
+        A jury takes longer to ask than one judge, and needs less of each. Held-out units of ff-tw-yt (seeds 100, 103,
+        104) and Drosophila (100), four judges: with 150 trees each AUC and likelihood are those with 300; with 75 the
+        likelihood falls, and fewer matches are sure.
+        """
+        factor = math.sqrt(judges)
+        return replace(
+            self, trees=math.ceil(self.trees / factor), rate=min(self.rate * factor, max(self.rate, _FASTEST))
+        )
 
     def parameters(self, seed: int) -> dict[str, Any]:
         """As LightGBM names them."""

@@ -117,9 +117,8 @@ def learn_inter(
     for lesson, exam in results(engine, work, splits_made, _split_bytes(graph), _LEARNED):
         lessons.append(lesson)
         exams += exam
-    jury = Jury(
-        [_learn_without(number, len(exams), lessons, seed, settings.inter_growth) for number in range(len(exams))]
-    )
+    growth = settings.inter_growth.among(len(exams))
+    jury = Jury([_learn_without(number, len(exams), lessons, seed, growth) for number in range(len(exams))])
     recalls = [exam.recall for exam in exams if exam.recall is not None]
     recall = float(np.mean(recalls)) if recalls else None
     return LearnedInter(jury, calibrated(graph, exams, jury.judges), _validation(lessons, jury.judges), recall)

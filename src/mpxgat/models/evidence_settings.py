@@ -25,7 +25,7 @@ class EvidenceSettings(Settings):
                         detach none, where .04 costs a little, but users will ask about such nodes
     hidden_intra, hidden_inter      shares of links hidden for the judge of intra links
     non_links           non-links drawn for each link
-    trees, leaves, rate of the boosted trees
+    trees, leaves, rate of the boosted trees; of one judge: where four decide together, each has half as many
     candidates          most similar nodes of a layer that are judged for each node, when matching
     nearest             nodes of a layer with the nearest embeddings that are judged as well, 0 for none
     search              how these are found: "exact", "approximate" (extra ann), or "auto": approximate in layers
