@@ -140,7 +140,8 @@ def _unreadable(stage: Stage, rng: Random) -> list[str]:
     problems = []
     for work in WORKS:
         ended = stage.launch(*work.arguments(data, place), bound=True)
-        if ended.code == 2 and "is not readable" in ended.err:  # typer looks at files of settings before we do
+        said = " ".join(ended.err.replace("│", " ").split())
+        if ended.code == 2 and "is not readable" in said:  # typer looks at files of settings before we do, in a box
             continue
         problems += [f"{work.name}: {problem}" for problem in wrong_refusal(ended)]
     problems += wrong_refusal(stage.launch("evaluate", data / "net.parquet", bound=True), "net.parquet")
