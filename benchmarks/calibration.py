@@ -20,8 +20,8 @@ def measure(dataset: str, protocol: str, seed: int, threshold: float, above: flo
     """Expected calibration error over candidates, and the share of matches that are right."""
     from mpxgat import datasets
     from mpxgat.matching.calibration import expected_calibration_error
-    from mpxgat.matching.matches import DEFAULT_K, layer_pairs
-    from mpxgat.models.evidence import Evidence
+    from mpxgat.matching.match import DEFAULT_K, layer_pairs
+    from mpxgat.models.evidence.model import Evidence
     from mpxgat.splits import make_split
 
     graph = datasets.load(dataset)

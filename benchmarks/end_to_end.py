@@ -25,9 +25,10 @@ T = TypeVar("T")
 def measure(dataset: str, seed: int, threshold: float) -> dict[str, Any]:
     """Seconds of every part, peak memory in MB, and what came out."""
     from mpxgat import datasets
-    from mpxgat.models import evidence, evidence_learning
     from mpxgat.models.anchored import Anchored
     from mpxgat.models.auto import Auto
+    from mpxgat.models.evidence import model as evidence
+    from mpxgat.models.evidence import training as evidence_learning
 
     seconds: dict[str, float] = {}
 

@@ -24,8 +24,8 @@ from tests.endurance.fuzzing import fuzz, hostile
 from tests.endurance.outcome import Failure, Outcome
 from tests.endurance.works import WORKS, Stage, stage
 
-from mpxgat.experiments.markdown import markdown_lines, write_section
-from mpxgat.io.json_lines import append_json_line, read_json_lines
+from mpxgat.experiments.tables import markdown_lines, write_section
+from mpxgat.io.files import append_json_line, read_json_lines
 
 SECTION = "endurance"
 _CHUNK = 20_000  # inputs in a piece of fuzzing

@@ -5,7 +5,7 @@
 *Reference style* is a dense one-hot input, PyTorch Geometric's GATConv of the same widths, heads, dropout and blocks,
 and a decoder that indexes both ends of every edge in both directions. Horizontal phase: all layers, one after the
 other. Vertical phase: all nodes; ours also reads the horizontal embeddings, the reference does not. Each side is a
-process of its own and they take turns; times are medians. Ours keeps freed memory (`mpxgat.training.allocator`), as the
+process of its own and they take turns; times are medians. Ours keeps freed memory (`mpxgat.system`), as the
 command line does, and the reference is a plain script, which does not; the second ratio shows it with that too. Peak
 memory: the reference holds the networks of all layers, ours trains layer by layer. The floor: the dense products alone.
 
@@ -34,7 +34,7 @@ import torch
 from benchmarks import epoch_works
 from benchmarks.epoch_works import Epoch, Network
 from mpxgat.nn import PRESETS, Widths
-from mpxgat.training.allocator import keep_freed_memory
+from mpxgat.system import keep_freed_memory
 
 DATASETS = ("fftwyt", "drosophila", "arxiv")
 PHASES = ("horizontal", "vertical")
@@ -59,7 +59,7 @@ def networks_of(dataset: str) -> dict[str, list[Network]]:
 
 def widths_of(dataset: str, phase: str) -> Widths:
     """The published ones."""
-    from mpxgat.models.mpxgat_settings import PUBLISHED, MPXGATSettings
+    from mpxgat.models.mpxgat import PUBLISHED, MPXGATSettings
 
     settings = MPXGATSettings.of(**PUBLISHED[dataset])
     return settings.horizontal_widths if phase == "horizontal" else settings.vertical_widths

@@ -6,7 +6,7 @@ import statistics
 import time
 from collections.abc import Callable
 
-from mpxgat.process import peak_rss_mb
+from mpxgat.system import peak_rss_mb
 
 __all__ = ["interleaved_medians", "peak_rss_mb"]
 

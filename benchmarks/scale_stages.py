@@ -41,7 +41,7 @@ def load_train_match(path: Path, model: str, seed: int, settings: dict[str, Any]
     small = path.with_name("small.mpxg")
     plant(small, 30, seed)
     read(small)  # what is imported on the way counts for the base
-    from mpxgat.models.registry import make_model
+    from mpxgat.models.base import make_model
 
     untrained = make_model(model, seed=seed, **settings)
     _say("base", peak_mb=_peak_mb())
@@ -77,7 +77,7 @@ class _EpochClock:
 
     def fit(self, model: Model, graph: MultiplexGraph) -> Model:
         """Fit a model, and look at the clock after every epoch."""
-        from mpxgat.training.session import Session
+        from mpxgat.training.parallel import Session
 
         self._last = time.perf_counter()
         return model.fit(graph, Session(report=self._tick))
@@ -116,8 +116,8 @@ def _quality(graph: MultiplexGraph, matches: Matches) -> dict[str, Any]:
 
 def _recall(graph: MultiplexGraph, model: Any) -> dict[str, Any]:
     """Which share of the true counterparts that are not known is among the candidates, all that the model judges."""
-    from mpxgat.links import pair_keys
-    from mpxgat.matching.matches import layer_pairs
+    from mpxgat.matching.match import layer_pairs
+    from mpxgat.pairs import pair_keys
 
     keys = [np.empty(0, dtype=np.int64)]
     for a, b in layer_pairs(graph):

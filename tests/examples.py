@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from mpxgat.builder import EdgeTable, build
+from mpxgat.build import EdgeTable, build
 from mpxgat.graph import MultiplexGraph
 
 

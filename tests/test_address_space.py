@@ -1,6 +1,6 @@
 import pytest
 
-from mpxgat import address_space
+from mpxgat import system as address_space
 from mpxgat.io import read
 
 

@@ -4,10 +4,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mpxgat.arrays import graph_from_arrays, graph_to_arrays, strings_from_arrays, strings_to_arrays
 from mpxgat.errors import GraphError
-from mpxgat.features import Features
-from mpxgat.io.array_files import read_arrays, write_arrays
+from mpxgat.graph import Features
+from mpxgat.io.arrays import (
+    graph_from_arrays,
+    graph_to_arrays,
+    read_arrays,
+    strings_from_arrays,
+    strings_to_arrays,
+    write_arrays,
+)
 from tests.examples import graph_of, random_graph
 
 

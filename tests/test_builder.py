@@ -2,9 +2,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mpxgat.builder import MAX_ID_BYTES, EdgeTable, NodeTable, RowError, build
+from mpxgat.build import MAX_ID_BYTES, EdgeTable, NodeTable, RowError, build
 from mpxgat.errors import GraphError
-from mpxgat.features import Features
+from mpxgat.graph import Features
 
 
 def edges(rows, weight=None):
@@ -61,7 +61,7 @@ def test_declared_nodes_bring_features_and_attributes_to_their_places():
 def test_many_layers_and_ids_take_the_search_instead_of_the_table(monkeypatch):
     rows = [(f"n{i % 7}", i % 3, f"n{(3 * i) % 5}", i % 3) for i in range(40)]
     by_table = build(list("xyz"), edges(rows))
-    monkeypatch.setattr("mpxgat.builder._MAX_TABLE_CELLS", 0)
+    monkeypatch.setattr("mpxgat.build._MAX_TABLE_CELLS", 0)
     assert build(list("xyz"), edges(rows)) == by_table
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mpxgat.encoding import encode
+from mpxgat.build import encode
 
 NUMBERS = st.integers(0, 10**18).map(str) | st.integers(0, 120).map(str)
 TEXTS = NUMBERS | st.sampled_from(["007", "+7", "-7", "-0", "7.0", " 7", "", "é", "٣", "0x989680", "0XFFFFFFFFFFFFFF"])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mpxgat.errors import GraphError
-from mpxgat.features import Features
+from mpxgat.graph import Features
 
 
 def test_features_must_be_finite_and_fit():

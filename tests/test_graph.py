@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from mpxgat.errors import GraphError
-from mpxgat.features import Features
-from mpxgat.graph import MultiplexGraph
+from mpxgat.graph import Features, MultiplexGraph
 from tests.examples import graph_of, random_graph
 
 SMALL = graph_of("x.b x.a", "x.c x.b", "y.a y.d", "x.a y.a", "z.e z.e", "z.e y.d")
@@ -147,7 +146,7 @@ def test_equality_and_fingerprint_follow_the_content():
 def test_a_million_nodes_and_eight_million_links_stay_below_one_gigabyte():
     import pyarrow as pa
 
-    from mpxgat.builder import EdgeTable, build
+    from mpxgat.build import EdgeTable, build
 
     # Measured on a tenth of that size: arrays grow in proportion to nodes and links.
     nodes, links = 100_000, 800_000

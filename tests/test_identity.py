@@ -2,9 +2,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mpxgat.builder import EdgeTable, RowError, build
+from mpxgat.build import EdgeTable, RowError, build, link_by_id, links_of_shared_ids, with_inter_links
 from mpxgat.errors import GraphError
-from mpxgat.identity import link_by_id, links_of_shared_ids, with_inter_links
 from tests.examples import graph_of
 
 

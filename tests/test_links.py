@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mpxgat.links import canonical_links, label_components, links_among, pair_keys, symmetric_matrix
+from mpxgat.pairs import canonical_links, label_components, links_among, pair_keys, symmetric_matrix
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -1,6 +1,6 @@
 import pytest
 
-from mpxgat.nodes import Node, describe
+from mpxgat.graph import Node, describe
 from tests.examples import graph_of
 
 NODES = graph_of("x.b x.a", "x.c x.b", "y.a y.d", "x.a y.a", "z.e z.e", "z.e y.d").nodes

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from mpxgat import splits
-from mpxgat.evaluation import evaluate
+from mpxgat.evaluation import Summary, evaluate, repeat
 from mpxgat.models import make_model
-from mpxgat.repetitions import Summary, repeat
 from tests.examples import random_graph
 
 

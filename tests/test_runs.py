@@ -9,7 +9,7 @@ import pytest
 from mpxgat.errors import InputError, OutputError, TrainingError
 from mpxgat.models import make_model
 from mpxgat.runs import RunConfig, RunFolder
-from mpxgat.training.engines import Processes
+from mpxgat.training.parallel import Processes
 from tests.examples import graph_of, random_graph
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -5,10 +5,9 @@ from hypothesis import strategies as st
 
 from mpxgat import splits
 from mpxgat.errors import InputError, OutputError, SettingError
-from mpxgat.io.array_files import read_arrays, write_arrays
-from mpxgat.links import pair_keys
-from mpxgat.splits.files import KIND
-from mpxgat.splits.negatives import IntraNegatives
+from mpxgat.io.arrays import read_arrays, write_arrays
+from mpxgat.pairs import pair_keys
+from mpxgat.splits import KIND, IntraNegatives
 from tests.examples import graph_of, random_graph
 
 PROTOCOLS = ["marked", "units"]

@@ -17,11 +17,11 @@ __version__ = "0.1.0"
 
 _ROOM_OF = {
     "Anchored": "models.anchored",
-    "Evidence": "models.evidence",
+    "Evidence": "models.evidence.model",
     "MPXGAT": "models.mpxgat",
     "MpxgatError": "errors",
     "MultiplexGraph": "graph",
-    "Node": "nodes",
+    "Node": "graph",
     "evaluate": "evaluation",
     "from_networkx": "io",
     "from_pyg": "io",
@@ -67,13 +67,12 @@ if TYPE_CHECKING:
     from mpxgat.datasets import load
     from mpxgat.errors import MpxgatError
     from mpxgat.evaluation import evaluate
-    from mpxgat.graph import MultiplexGraph
+    from mpxgat.graph import MultiplexGraph, Node
     from mpxgat.io import from_networkx, from_pyg, read, to_networkx, to_pyg, write
     from mpxgat.models import load_model, make_model
     from mpxgat.models.anchored import Anchored
-    from mpxgat.models.evidence import Evidence
+    from mpxgat.models.evidence.model import Evidence
     from mpxgat.models.mpxgat import MPXGAT
-    from mpxgat.nodes import Node
 
 
 def __getattr__(name: str) -> Any:

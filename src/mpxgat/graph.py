@@ -1,21 +1,12 @@
-"""`MultiplexGraph`: an immutable network with several layers.
-
-A *node* is one unit in one layer; it is known outside by its id (a string) and its layer's name, inside
-by its position 0…n-1. Nodes are sorted by layer, then by id, so two graphs that hold the same network
-hold the same arrays. Intra links join two nodes of one layer, inter links two nodes of one unit in two
-layers. Only inter links say who is who: equal ids in two layers mean nothing by themselves, so a graph
-whose inter links are partly hidden does not give them away to a model.
-
-Build one with `mpxgat.builder`, or read one with `mpxgat.io`.
-"""
+"""Arrays that cannot be changed through the object that holds them."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
@@ -23,16 +14,108 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from mpxgat.errors import GraphError, quoted
-from mpxgat.features import Features
-from mpxgat.frozen import frozen
-from mpxgat.links import label_components, links_among, pair_keys, symmetric_matrix
-from mpxgat.nodes import NODE_DTYPE, NodeView, describe
+from mpxgat.pairs import NODE_DTYPE, label_components, links_among, pair_keys, symmetric_matrix
 from mpxgat.stats import GraphStats, graph_stats
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+
+def frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
+    """A read-only view of ``array``; no copy, so whoever holds the array itself can still change it."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+# Nodes as people know them: an id and the name of a layer.
+
+
+class Node(NamedTuple):
+    """A node as people know it: its id and the name of its layer."""
+
+    id: str
+    layer: str
+
+
+def describe(node: Node) -> str:
+    """A node in an error message."""
+    return f"{quoted(node.id)} (layer {quoted(node.layer)})"
+
+
+class NodeView(Sequence[Node]):
+    """The nodes of a graph in order, as (id, layer); made when asked for, never all at once."""
+
+    def __init__(self, graph: MultiplexGraph):
+        self._graph = graph
+
+    def __len__(self) -> int:
+        return self._graph.n_nodes
+
+    @overload
+    def __getitem__(self, position: int) -> Node: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Node]: ...
+    def __getitem__(self, position: int | slice) -> Node | list[Node]:
+        if isinstance(position, slice):
+            return [self[i] for i in range(*position.indices(len(self)))]
+        if position < 0:
+            position += len(self)
+        if not 0 <= position < len(self):
+            raise IndexError(f"node {position} of {len(self)}")
+        graph = self._graph
+        return Node(graph.ids[position].as_py(), graph.layers[graph.node_layer[position]])
+
+    def __iter__(self) -> Iterator[Node]:
+        graph = self._graph
+        for name, start, stop in zip(graph.layers, graph.layer_start, graph.layer_start[1:], strict=False):
+            for node_id in graph.ids.slice(start, stop - start).to_pylist():
+                yield Node(node_id, name)
+
+
+# What is known about nodes in numbers.
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Numeric node features: ``values[i, p]`` is feature ``names[p]`` of node ``i``; float32, finite."""
+
+    names: tuple[str, ...]
+    values: NDArray[np.float32]  # (n, p)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", frozen(np.asarray(self.values, dtype=np.float32)))
+        if self.values.ndim != 2 or self.values.shape[1] != len(self.names):
+            raise GraphError(
+                f"features have shape {self.values.shape}, expected one column for each of {len(self.names)} names"
+            )
+        if not np.isfinite(self.values).all():
+            row, column = np.argwhere(~np.isfinite(self.values))[0]
+            raise GraphError(
+                f"feature {quoted(self.names[column])} of node {row} is {self.values[row, column]}, expected a number"
+            )
+
+    def take(self, nodes: NDArray[np.integer[Any]]) -> Features:
+        """The rows of ``nodes``, in that order."""
+        return Features(self.names, self.values[nodes])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Features) and self.names == other.names and np.array_equal(self.values, other.values)
+
+
+# `MultiplexGraph`: an immutable network with several layers.
+#
+# A *node* is one unit in one layer; it is known outside by its id (a string) and its layer's name, inside
+# by its position 0…n-1. Nodes are sorted by layer, then by id, so two graphs that hold the same network
+# hold the same arrays. Intra links join two nodes of one layer, inter links two nodes of one unit in two
+# layers. Only inter links say who is who: equal ids in two layers mean nothing by themselves, so a graph
+# whose inter links are partly hidden does not give them away to a model.
+#
+# Build one with `mpxgat.build`, or read one with `mpxgat.io`.
 
 
 @dataclass(frozen=True, eq=False)
 class MultiplexGraph:
-    """A validated, immutable multiplex. Use `mpxgat.builder` to make one: this constructor trusts its input.
+    """A validated, immutable multiplex. Use `mpxgat.build` to make one: this constructor trusts its input.
 
     layers          names, one for each layer; every layer has at least one node
     layer_start     (L+1,) nodes of layer l are layer_start[l] … layer_start[l+1]-1

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from mpxgat.errors import SettingError
 from mpxgat.graph import MultiplexGraph
-from mpxgat.links import pair_keys
 from mpxgat.models.base import Model, Positions
-from mpxgat.models.signals import Clash, unit_clash
+from mpxgat.models.rules import Clash, unit_clash
+from mpxgat.pairs import pair_keys
 
 Pairs = NDArray[np.int64]
 Scores = NDArray[np.float64]

@@ -18,11 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from mpxgat.build import link_by_id, with_inter_links
 from mpxgat.errors import GraphError, SettingError, quoted
 from mpxgat.graph import MultiplexGraph
-from mpxgat.identity import link_by_id, with_inter_links
-from mpxgat.links import canonical_links
-from mpxgat.nodes import NODE_DTYPE
+from mpxgat.pairs import NODE_DTYPE, canonical_links
 
 _LAYER_NAMES = ("friends", "work", "messages", "family")
 _MAX_NODES = 2**31 - 1
@@ -201,7 +200,7 @@ def _assemble(
 ) -> MultiplexGraph:
     """The graph with all inter links. Within a layer, ids follow a random order of its people.
 
-    Nodes come in order and links are checked by construction, so there is no need of `mpxgat.builder`.
+    Nodes come in order and links are checked by construction, so there is no need of `mpxgat.build`.
     """
     n_layers, people = present.shape
     order = [rng.permutation(np.flatnonzero(here)) for here in present]

@@ -4,10 +4,9 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 import mpxgat as mx
-from mpxgat.report.files import write_report
-from mpxgat.report.held_out import fit_again
-from mpxgat.report.lead import lead, sizes
-from mpxgat.report.run_report import run_stages
+from mpxgat.report.curves import fit_again
+from mpxgat.report.page import lead, sizes
+from mpxgat.report.reports import run_stages, write_report
 from mpxgat.splits import held_out_units, validation_split
 from tests.report.networks import HOSTILE, HOSTILE_LAYERS, hostile_society
 

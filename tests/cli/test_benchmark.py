@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from mpxgat import datasets
-from mpxgat.cli.benchmark_progress import TimeLeft
+from mpxgat.cli.benchmark import TimeLeft
 from mpxgat.errors import MissingExtraError, MpxgatError
-from mpxgat.experiments import cells, sweep_chart
-from mpxgat.experiments.records import CellKey
-from mpxgat.experiments.results_folder import ResultsFolder
+from mpxgat.experiments import runner as cells
+from mpxgat.experiments import sweep_chart
+from mpxgat.experiments.records import CellKey, ResultsFolder
 from tests.cli.runs import run
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from mpxgat.cli.app import app
 from mpxgat.errors import MpxgatError
-from mpxgat.features import Features
+from mpxgat.graph import Features
 from mpxgat.io import read, write
 from mpxgat.synthetic import social
 

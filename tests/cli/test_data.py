@@ -3,7 +3,7 @@
 import pytest
 
 from mpxgat import datasets
-from mpxgat.cli.data import load_data
+from mpxgat.cli.options import load_data
 from mpxgat.errors import DatasetError, InputError, SettingError
 from mpxgat.synthetic import social
 

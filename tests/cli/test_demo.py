@@ -3,7 +3,7 @@
 import pytest
 
 from mpxgat.errors import SettingError
-from mpxgat.report import files
+from mpxgat.report import reports as files
 from tests.cli.runs import run
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mpxgat.cli.settings import parse_settings
+from mpxgat.cli.options import parse_settings
 from mpxgat.errors import InputError, SettingError
-from mpxgat.models.mpxgat_settings import PUBLISHED
+from mpxgat.models.mpxgat import PUBLISHED
 
 
 def of_sets(*sets):

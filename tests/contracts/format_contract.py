@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from mpxgat.build import validate
 from mpxgat.errors import InputError, OutputError
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io import Format, read, write
-from mpxgat.validation import validate
 
 
 def what_remains(graph: MultiplexGraph, leaves_out: frozenset[str]) -> MultiplexGraph:

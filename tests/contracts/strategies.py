@@ -6,10 +6,8 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from mpxgat.builder import EdgeTable, NodeTable, build
-from mpxgat.features import Features
-from mpxgat.graph import MultiplexGraph
-from mpxgat.identity import with_inter_links
+from mpxgat.build import EdgeTable, NodeTable, build, with_inter_links
+from mpxgat.graph import Features, MultiplexGraph
 
 AWKWARD = [
     "<b>&amp;</b>",

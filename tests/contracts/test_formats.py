@@ -12,10 +12,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from mpxgat.builder import EdgeTable, build
+from mpxgat.build import EdgeTable, build, link_by_id
 from mpxgat.errors import InputError
 from mpxgat.graph import MultiplexGraph
-from mpxgat.identity import link_by_id
 from mpxgat.io import formats, write
 
 from .format_contract import check_reads_or_explains, check_round_trip

@@ -153,7 +153,7 @@ def _unreadable(stage: Stage, rng: Random) -> list[str]:
 
 def _in_use(stage: Stage, rng: Random) -> list[str]:
     """Another process, this one, works in the folder; the second is refused and disturbs nothing."""
-    from mpxgat.experiments.results_folder import ResultsFolder
+    from mpxgat.experiments.records import ResultsFolder
     from mpxgat.runs import RunFolder
 
     problems = []
@@ -172,7 +172,7 @@ def _in_use(stage: Stage, rng: Random) -> list[str]:
 
 def _searched_by_two(stage: Stage, rng: Random) -> list[str]:
     """Several may search in one folder: a trial that another process has is left to it."""
-    from mpxgat.tuning.folder import SearchFolder
+    from mpxgat.tuning.search import SearchFolder
 
     place = stage.place("two searches")
     stage.run(TUNE, place, seconds=float(rng.random()) * stage.undisturbed(TUNE)[1])

@@ -100,7 +100,7 @@ def _serve() -> None:
     import mpxgat.cli.app
     import mpxgat.experiments.runner
     import mpxgat.models.anchored
-    import mpxgat.models.evidence
+    import mpxgat.models.evidence.model
     import mpxgat.models.mpxgat
     import mpxgat.runs
     import mpxgat.tuning.optuna_search  # noqa: F401

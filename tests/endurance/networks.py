@@ -8,10 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from mpxgat.builder import EdgeTable, NodeTable, build
-from mpxgat.features import Features
-from mpxgat.graph import MultiplexGraph
-from mpxgat.identity import with_inter_links
+from mpxgat.build import EdgeTable, NodeTable, build, with_inter_links
+from mpxgat.graph import Features, MultiplexGraph
 
 PLAIN = ("1", "2", "3", "10", "a", "b", "node", "x_1", "é", "00")
 AWKWARD = (

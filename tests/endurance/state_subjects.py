@@ -127,7 +127,7 @@ def _checkpoint() -> Subject:
 
 
 def _run_files() -> list[Subject]:
-    from mpxgat.cli.run_info import run_record
+    from mpxgat.cli.info import run_record
     from mpxgat.runs import RunConfig, RunFolder
 
     def make(folder: Path, rng: Random) -> None:
@@ -150,7 +150,7 @@ def _run_files() -> list[Subject]:
 
 
 def _search_files() -> list[Subject]:
-    from mpxgat.tuning.folder import SearchFolder
+    from mpxgat.tuning.search import SearchFolder
     from mpxgat.tuning.trials import Trial, TrialsFile, ranked
 
     begun = {"model": "mpxgat", "measure": "overall", "seed": 100, "method": "grid"}
@@ -180,9 +180,8 @@ def _search_files() -> list[Subject]:
 def _study() -> Subject:
     """Optuna's storage, an SQLite file; slow to open, so it gets few inputs."""
     from mpxgat.splits import validation_split
-    from mpxgat.tuning.folder import SearchFolder
     from mpxgat.tuning.optuna_search import OptunaBook
-    from mpxgat.tuning.task import Task
+    from mpxgat.tuning.search import SearchFolder, Task
     from mpxgat.tuning.trials import Trial, ranked
 
     space = {"lr": {"low": 1e-4, "high": 1e-1, "log": True}}
@@ -220,10 +219,9 @@ def _shown_trial(trial: Any) -> None:
 
 
 def _result_files() -> list[Subject]:
-    from mpxgat.experiments.cells import cell_key, run_cell
-    from mpxgat.experiments.markdown import find_section
-    from mpxgat.experiments.records import ResultsFile
-    from mpxgat.experiments.results_table import markdown_table
+    from mpxgat.experiments.records import ResultsFile, cell_key
+    from mpxgat.experiments.runner import run_cell
+    from mpxgat.experiments.tables import find_section, markdown_table
 
     def make(folder: Path, rng: Random) -> None:
         for name in ("rules", "mpxgat"):
@@ -244,11 +242,11 @@ def _result_files() -> list[Subject]:
 
 
 def _toml_files() -> list[Subject]:
-    from mpxgat.cli.settings import parse_settings
+    from mpxgat.cli.options import parse_settings
     from mpxgat.experiments.config import check_experiment, read_config
-    from mpxgat.experiments.dataset_table import read_dataset_table
+    from mpxgat.experiments.tables import read_dataset_table
     from mpxgat.tuning.grid import grid_plan, read_grid
-    from mpxgat.tuning.space import check_space, read_space
+    from mpxgat.tuning.optuna_search import check_space, read_space
 
     def experiment(path: Path) -> None:
         read = read_config(path)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from mpxgat.build import validate
 from mpxgat.errors import OutputError
 from mpxgat.io import Format, formats, read, write
-from mpxgat.validation import validate
 from tests.endurance import grammars, structured
 from tests.endurance.mutations import Random
 from tests.endurance.networks import awkward_network, plain_network

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from mpxgat.build import validate
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io import read, write
 from mpxgat.synthetic import social
-from mpxgat.validation import validate
 from tests.endurance.launcher import Ended
 from tests.endurance.outcome import Failure, Outcome
 from tests.endurance.works import Stage

@@ -9,17 +9,16 @@ from threading import Thread
 import numpy as np
 import pytest
 
+from mpxgat.distributed.ray import RayEngine
 from mpxgat.errors import MpxgatError, SettingError, TrainingError
+from mpxgat.evaluation import repeat, repeat_on
 from mpxgat.matching import match_all
 from mpxgat.models import make_model
-from mpxgat.models.engine_matching import find_candidates
+from mpxgat.models.evidence.matching import find_candidates
 from mpxgat.models.mpxgat import MPXGAT
-from mpxgat.repetitions import repeat, repeat_on
 from mpxgat.splits import marked_nodes
 from mpxgat.synthetic import social
-from mpxgat.training.engines import Processes
-from mpxgat.training.ray_engine import RayEngine
-from mpxgat.training.session import Session
+from mpxgat.training.parallel import Processes, Session
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'mpxgat[ray]'")
 # Ray leaves sockets and log files to the end of the process.

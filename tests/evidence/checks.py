@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mpxgat.evidence.pairs import PairList
+from mpxgat.models.evidence.features import PairList
 
 
 def check_symmetry(evidence, pairs):

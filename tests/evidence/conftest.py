@@ -2,7 +2,7 @@
 
 import pytest
 
-from mpxgat.evidence import similarity
+from mpxgat.models.evidence import similarity
 
 
 @pytest.fixture(params=["all pairs", "similar pairs only"])

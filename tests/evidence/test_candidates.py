@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mpxgat.evidence import similarity
-from mpxgat.evidence.candidates import against_rivals, similar_pairs
-from mpxgat.matching.matches import layer_pairs
+from mpxgat.matching.match import layer_pairs
+from mpxgat.models.evidence import similarity
+from mpxgat.models.evidence.candidates import against_rivals, similar_pairs
 from tests.evidence.graphs import GRAPHS, best_from_both_sides
 from tests.evidence.test_rivals import both_ways, present_in, some_rows
 from tests.matching.doubles import is_open

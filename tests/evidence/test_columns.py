@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mpxgat.evidence import columns
-from mpxgat.evidence.columns import Column, matrix, matrix_of, sides
+from mpxgat.models.evidence import features as columns
+from mpxgat.models.evidence.features import Column, matrix, matrix_of, sides
 
 
 def test_columns_stand_side_by_side_in_their_order():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mpxgat.evidence.hiding import hide_inter, hide_intra
+from mpxgat.models.evidence.training import hide_inter, hide_intra
 from mpxgat.synthetic import social
 from tests.evidence.graphs import GRAPHS
 from tests.examples import graph_of

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from mpxgat.evidence.candidates import Wanted
-from mpxgat.evidence.inter import InterEvidence, layer_prior
-from mpxgat.evidence.pairs import PairGrid, PairList
-from mpxgat.evidence.profiles import walk_profiles
-from mpxgat.matching.matches import layer_pairs
+from mpxgat.matching.match import layer_pairs
+from mpxgat.models.evidence.candidates import Wanted
+from mpxgat.models.evidence.features import PairGrid, PairList
+from mpxgat.models.evidence.inter_features import InterEvidence, layer_prior
+from mpxgat.models.evidence.walks import walk_profiles
 from tests.evidence.checks import check_grid, check_numbers, check_symmetry
 from tests.evidence.graphs import GRAPHS, copies_of, layers_of, named, neighbours_of
 from tests.examples import graph_of

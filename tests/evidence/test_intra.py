@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from mpxgat.evidence import intra as intra_module
-from mpxgat.evidence.intra import IntraEvidence
-from mpxgat.evidence.pairs import PairGrid, PairList
-from mpxgat.evidence.profiles import walk_profiles
+from mpxgat.models.evidence import intra_features as intra_module
+from mpxgat.models.evidence.features import PairGrid, PairList
+from mpxgat.models.evidence.intra_features import IntraEvidence
+from mpxgat.models.evidence.walks import walk_profiles
 from tests.evidence.checks import check_grid, check_numbers, check_symmetry
 from tests.evidence.graphs import GRAPHS, copies_of, layers_of, named, neighbours_of
 from tests.examples import graph_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from mpxgat.evidence.judge import Growth, Judge
 from mpxgat.metrics import auc
+from mpxgat.models.evidence.classifier import Growth, Judge
 
 QUICK = Growth(trees=20, smallest_leaf=20)
 
@@ -157,7 +157,7 @@ def test_another_text_is_told(judge, text):
 _DAMAGED = """
 import sys
 import numpy as np
-from mpxgat.evidence.judge import Judge
+from mpxgat.models.evidence.classifier import Judge
 
 with np.load(sys.argv[1]) as saved:
     arrays = dict(saved)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from mpxgat.evidence.judge import Growth, Judge
-from mpxgat.evidence.jury import Jury
+from mpxgat.models.evidence.classifier import Growth, Judge, Jury
 
 QUICK = Growth(trees=5, smallest_leaf=20)
 

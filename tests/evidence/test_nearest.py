@@ -7,12 +7,20 @@ import pytest
 import torch
 
 from mpxgat.errors import SettingError
-from mpxgat.evidence import nearest
-from mpxgat.evidence.candidates import Wanted, nearest_pairs, similar_pairs
-from mpxgat.evidence.inter import InterEvidence, layer_prior
-from mpxgat.evidence.nearest import APPROXIMATE, AUTO, EXACT, is_approximate, search_library
-from mpxgat.evidence.profiles import walk_profiles
-from mpxgat.matching.matches import layer_pairs
+from mpxgat.matching.match import layer_pairs
+from mpxgat.models.evidence import candidates as nearest
+from mpxgat.models.evidence.candidates import (
+    APPROXIMATE,
+    AUTO,
+    EXACT,
+    Wanted,
+    is_approximate,
+    nearest_pairs,
+    search_library,
+    similar_pairs,
+)
+from mpxgat.models.evidence.inter_features import InterEvidence, layer_prior
+from mpxgat.models.evidence.walks import walk_profiles
 from tests.evidence.graphs import GRAPHS, best_from_both_sides
 from tests.evidence.test_rivals import present_in
 from tests.matching.doubles import is_open

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from mpxgat.evidence import pairs as pairs_module
-from mpxgat.evidence.pairs import PairGrid, PairList, row_parts
+from mpxgat.models.evidence import features as pairs_module
+from mpxgat.models.evidence.features import PairGrid, PairList, row_parts
 
 steady = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from mpxgat.evidence.products import at_rows, csr_rows, parts_of_like_sum, products_per_row, stacked
+from mpxgat.models.evidence.walks import at_rows, csr_rows, parts_of_like_sum, products_per_row, stacked
 
 
 def test_a_row_has_no_more_entries_than_products():

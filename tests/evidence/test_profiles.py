@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mpxgat.evidence import profiles as profiles_module
-from mpxgat.evidence.pairs import PairList
-from mpxgat.evidence.profiles import Compared, entries_kept, joint_step, one_step, unit_length, walk_profiles
-from mpxgat.units import unit_matrix
+from mpxgat.models.evidence import walks as profiles_module
+from mpxgat.models.evidence.features import PairList
+from mpxgat.models.evidence.walks import Compared, entries_kept, joint_step, one_step, unit_length, walk_profiles
+from mpxgat.pairs import unit_matrix
 from tests.evidence.graphs import GRAPHS, copies_of, neighbours_of
 from tests.examples import graph_of, random_graph
 

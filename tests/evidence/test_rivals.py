@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mpxgat.evidence import similarity
-from mpxgat.evidence.pairs import PairList
-from mpxgat.evidence.rivals import KEPT, Rivals, find_rivals
+from mpxgat.models.evidence import similarity
+from mpxgat.models.evidence.features import PairList
+from mpxgat.models.evidence.inter_features import KEPT, Rivals, find_rivals
 from tests.evidence.graphs import GRAPHS, layers_of
 from tests.matching.doubles import is_open
 

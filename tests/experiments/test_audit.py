@@ -7,8 +7,8 @@ from mpxgat import splits, synthetic
 from mpxgat.errors import SettingError
 from mpxgat.evaluation import evaluate
 from mpxgat.experiments.audit import _negatives_over_all_pairs, _one_way, _random_non_links, audit
-from mpxgat.links import pair_keys
 from mpxgat.models import make_model
+from mpxgat.pairs import pair_keys
 from tests.examples import graph_of
 
 SMALL = {"hidden": 8, "out": 8, "heads": 2, "epochs": 10, "check_every": 5}

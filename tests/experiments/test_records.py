@@ -3,8 +3,8 @@ import json
 import pytest
 
 from mpxgat.errors import InputError, OutputError
-from mpxgat.experiments.cells import cell_key, run_cell
-from mpxgat.experiments.records import ResultsFile
+from mpxgat.experiments.records import ResultsFile, cell_key
+from mpxgat.experiments.runner import run_cell
 from tests.examples import graph_of, random_graph
 
 

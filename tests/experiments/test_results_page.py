@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mpxgat.experiments.records import ResultsFile
-from mpxgat.experiments.results_table import markdown_table, write_section
+from mpxgat.experiments.tables import markdown_table, write_section
 
 ROOT = Path(__file__).parents[2]
 

@@ -2,7 +2,7 @@ import pytest
 
 from mpxgat.errors import InputError, SettingError
 from mpxgat.experiments.records import CellKey, CellRecord
-from mpxgat.experiments.results_table import markdown_table, write_section
+from mpxgat.experiments.tables import markdown_table, write_section
 
 
 def cell(dataset, model, seed, intra, inter, settings=None, training=None, protocol="marked"):

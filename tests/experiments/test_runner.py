@@ -5,12 +5,10 @@ import os
 import pytest
 
 from mpxgat.errors import InputError, TrainingError
-from mpxgat.experiments.cells import cell_key, run_cell
-from mpxgat.experiments.graphs import load_graph
-from mpxgat.experiments.records import CellKey
-from mpxgat.experiments.results_folder import ResultsFolder
-from mpxgat.experiments.runner import Failed, Finished, Started, missing_keys, run_cells
-from mpxgat.training.engines import Processes
+from mpxgat.experiments.config import load_graph
+from mpxgat.experiments.records import CellKey, ResultsFolder, cell_key
+from mpxgat.experiments.runner import Failed, Finished, Started, missing_keys, run_cell, run_cells
+from mpxgat.training.parallel import Processes
 
 GRAPH = "social(people=60,layers=2)"
 TINY = {"hidden": 4, "out": 4, "heads": 1, "epochs": 4}

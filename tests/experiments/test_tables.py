@@ -2,9 +2,8 @@ import pytest
 from scipy import stats
 
 from mpxgat.experiments.config import CONFIGS, read_config
-from mpxgat.experiments.dataset_table import read_dataset_table
 from mpxgat.experiments.records import CellRecord
-from mpxgat.experiments.tables import make_table
+from mpxgat.experiments.tables import make_table, read_dataset_table
 
 CONFIG = """
 title = "A table"

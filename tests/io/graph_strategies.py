@@ -9,11 +9,9 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from mpxgat.builder import EdgeTable, NodeTable, build
+from mpxgat.build import EdgeTable, NodeTable, build, link_by_id, with_inter_links
 from mpxgat.errors import InputError
-from mpxgat.features import Features
-from mpxgat.graph import MultiplexGraph
-from mpxgat.identity import link_by_id, with_inter_links
+from mpxgat.graph import Features, MultiplexGraph
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
 FLOAT32 = st.floats(width=32, allow_nan=False, allow_infinity=False)

@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import load, save
 
 from mpxgat.errors import InputError
-from mpxgat.io.array_files import read_arrays, write_arrays
+from mpxgat.io.arrays import read_arrays, write_arrays
 
 ARRAYS = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.empty(0, dtype=np.int64), "c": np.array(True)}
 

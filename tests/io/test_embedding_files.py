@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mpxgat.builder import EdgeTable, build
+from mpxgat.build import EdgeTable, build
 from mpxgat.errors import GraphError, OutputError
 from mpxgat.io.embedding_files import write_embeddings
 

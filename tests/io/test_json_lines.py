@@ -5,8 +5,8 @@ import os
 import pytest
 
 from mpxgat.errors import InputError, OutputError
-from mpxgat.io import json_lines
-from mpxgat.io.json_lines import append_json_line, read_json_lines
+from mpxgat.io import files as json_lines
+from mpxgat.io.files import append_json_line, read_json_lines
 
 
 def test_lines_come_back_with_their_numbers_and_a_line_cut_off_is_none(tmp_path):

@@ -7,11 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from mpxgat.build import link_by_id
 from mpxgat.errors import GraphError, InputError
-from mpxgat.identity import link_by_id
 from mpxgat.io import read
-from mpxgat.io.files import read_bytes, write_files
-from mpxgat.io.limits import taken
+from mpxgat.io.files import read_bytes, taken, write_files
 from tests.examples import graph_of
 
 MANY = 3000

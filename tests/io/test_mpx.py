@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpxgat.errors import InputError, OutputError
+from mpxgat.graph import Node
 from mpxgat.io import mpx
-from mpxgat.nodes import Node
 from tests.examples import graph_of, random_graph
 from tests.io.graph_strategies import assert_graph_or_input_error, damaged, graphs
 

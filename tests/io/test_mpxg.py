@@ -14,9 +14,9 @@ import pytest
 from pyarrow import ipc
 
 from mpxgat.errors import InputError
-from mpxgat.features import Features
-from mpxgat.graph import MultiplexGraph
-from mpxgat.io import arrow_files, read, write
+from mpxgat.graph import Features, MultiplexGraph
+from mpxgat.io import mpxg as arrow_files
+from mpxgat.io import read, write
 from mpxgat.io.mpxg import KIND, _graph_of
 from mpxgat.synthetic import social
 
@@ -189,7 +189,7 @@ def test_a_broken_promise_is_named(name: str, graph: MultiplexGraph, tmp_path: P
 def test_links_are_looked_at_across_the_parts_in_which_they_are_looked_at(
     graph: MultiplexGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mpxgat.validation._ROWS_AT_ONCE", 4)
+    monkeypatch.setattr("mpxgat.build._ROWS_AT_ONCE", 4)
     for row in range(6):
         write(replace(graph, intra=swapped(graph.intra, row)), tmp_path / "graph.mpxg")
         assert "out of order" in error(tmp_path / "graph.mpxg")

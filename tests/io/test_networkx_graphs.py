@@ -6,8 +6,8 @@ import networkx as nx
 import pytest
 from hypothesis import given, settings
 
+from mpxgat.build import links_of_shared_ids
 from mpxgat.errors import InputError, OutputError
-from mpxgat.identity import links_of_shared_ids
 from mpxgat.io.networkx_graphs import anchors_of, from_networkx, to_networkx, to_networkx_layers
 from tests.examples import graph_of, random_graph
 from tests.io.graph_strategies import graphs

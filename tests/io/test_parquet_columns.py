@@ -8,10 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from mpxgat.errors import InputError
-from mpxgat.io.parquet_columns import ParquetColumns
-from mpxgat.io.parquet_pages import Footer, Piece, claims_of
-from mpxgat.io.parquet_tables import parquet_bytes, read_parquet_table
-from mpxgat.io.thrift import read_numbers
+from mpxgat.io.parquet import Footer, ParquetColumns, Piece, claims_of, parquet_bytes, read_numbers, read_parquet_table
 
 
 def written(columns, **options):

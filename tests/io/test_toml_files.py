@@ -1,7 +1,7 @@
 import pytest
 
 from mpxgat.errors import InputError
-from mpxgat.io.toml_files import read_toml
+from mpxgat.io.files import read_toml
 
 
 @pytest.mark.parametrize(

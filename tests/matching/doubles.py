@@ -7,11 +7,10 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from mpxgat.graph import MultiplexGraph
-from mpxgat.identity import with_inter_links
+from mpxgat.build import with_inter_links
+from mpxgat.graph import MultiplexGraph, describe
 from mpxgat.matching import Candidates, Explanation, Matcher, Reason
-from mpxgat.matching.matches import layer_pairs
-from mpxgat.nodes import describe
+from mpxgat.matching.match import layer_pairs
 from tests.examples import graph_of
 
 steady = settings(max_examples=60, deadline=None, derandomize=True, database=None)

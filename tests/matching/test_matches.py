@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpxgat.build import with_inter_links
 from mpxgat.errors import GraphError, SettingError
-from mpxgat.identity import with_inter_links
 from mpxgat.matching import Candidates, match_all, match_layers, with_reasons
-from mpxgat.matching.matches import layer_pairs
+from mpxgat.matching.match import layer_pairs
 from tests.examples import graph_of
 from tests.matching.doubles import TableMatcher, check_matcher, matchers, steady
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from mpxgat.features import Features
+from mpxgat.graph import Features
+from mpxgat.models.mpxgat import MPXGATSettings
 from mpxgat.models.mpxgat_parts import LayerPart, VerticalPart
-from mpxgat.models.mpxgat_settings import MPXGATSettings
 
 SMALL = {"hidden": 8, "out": 6, "heads": 2, "epochs": 4, "check_every": 5, "lr": 0.01}
 

@@ -7,13 +7,12 @@ import torch
 from mpxgat import splits
 from mpxgat.errors import SettingError, TrainingError
 from mpxgat.evaluation import evaluate
-from mpxgat.features import Features
-from mpxgat.io.array_files import read_arrays
-from mpxgat.models.anchored import Anchored
-from mpxgat.models.anchored_settings import AnchoredSettings
+from mpxgat.graph import Features
+from mpxgat.io.arrays import read_arrays
+from mpxgat.models.anchored import Anchored, AnchoredSettings
 from mpxgat.models.base import KIND, STATE
-from mpxgat.models.structural import MatchedNeighbours, Rules
-from mpxgat.training.session import Session
+from mpxgat.models.rules import MatchedNeighbours, Rules
+from mpxgat.training.parallel import Session
 from tests.examples import graph_of, random_graph
 
 SMALL = {"dimensions": 16, "hidden": 8, "terms": 4, "splits": 2, "steps": 4, "epochs": 3}
@@ -220,7 +219,7 @@ def test_large_networks_have_fewer_dimensions_and_extended_ones_those_they_were_
     settings = AnchoredSettings()
     assert [settings.dimensions_for(n) for n in (0, 100_000, 200_000, 10**6)] == [256, 256, 128, 32]
     assert AnchoredSettings(dimensions=16).dimensions_for(10**6) == 16
-    monkeypatch.setattr("mpxgat.models.anchored_settings._MOST_NODES", 10)
+    monkeypatch.setattr("mpxgat.models.anchored._MOST_NODES", 10)
     graph = random_graph(3)
     model = fitted(graph, dimensions=64)
     monkeypatch.undo()
@@ -234,7 +233,7 @@ def test_a_step_may_take_all_links_of_a_split(monkeypatch):
     usual, automatic, full = (fitted(graph, **more) for more in ({}, {"batch": "auto"}, {"batch": "full"}))
     assert np.array_equal(usual.vertical, automatic.vertical)
     assert not np.array_equal(usual.vertical, full.vertical)
-    monkeypatch.setattr("mpxgat.training.memory.available_bytes", lambda: 1000)
+    monkeypatch.setattr("mpxgat.system.available_bytes", lambda: 1000)
     with pytest.raises(TrainingError, match="batch = auto needs less"):
         fitted(graph, batch="full")
 

@@ -8,9 +8,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
-from mpxgat.models.batch_plans import BatchTrainee, SampledPlan
-from mpxgat.models.link_training import LinkTrainee, Stream, cut_validation
-from mpxgat.sampling.surroundings import EVERYONE
+from mpxgat.training.batches import EVERYONE, BatchTrainee, SampledPlan
+from mpxgat.training.links import LinkTrainee, Stream, cut_validation
 from tests.examples import random_graph
 from tests.models.batch_parts import couples, part_of, ring, with_everything
 
@@ -65,7 +64,7 @@ def test_a_batch_of_everything_has_the_loss_and_gradients_of_full_batch(graph, k
 @pytest.mark.parametrize("kind", ["horizontal", "vertical"])
 @pytest.mark.parametrize("graph", [random_graph(2), with_everything(random_graph(2))], ids=["plain", "everything"])
 def test_embeddings_in_pieces_are_those_of_full_batch(graph, kind, preset, monkeypatch):
-    monkeypatch.setattr("mpxgat.models.batch_plans._NODES_AT_ONCE", 20)
+    monkeypatch.setattr("mpxgat.training.batches._NODES_AT_ONCE", 20)
     part = part_of(graph, kind, preset=preset)
     net = part.new_net().eval()
     assert replace(part, batch=16).embed(net) == pytest.approx(part.embed(net), abs=1e-5)

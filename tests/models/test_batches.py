@@ -10,12 +10,9 @@ from mpxgat import synthetic
 from mpxgat.errors import SettingError, TrainingError
 from mpxgat.metrics import auc
 from mpxgat.models import load_model, make_model
-from mpxgat.models.batch_sizes import batch_sizes
-from mpxgat.models.mpxgat import MPXGAT
-from mpxgat.models.mpxgat_parts import LayerPart
-from mpxgat.models.mpxgat_settings import MPXGATSettings
-from mpxgat.training.engines import Processes
-from mpxgat.training.session import Session
+from mpxgat.models.mpxgat import MPXGAT, MPXGATSettings
+from mpxgat.models.mpxgat_parts import LayerPart, batch_sizes
+from mpxgat.training.parallel import Processes, Session
 from tests.examples import graph_of, random_graph
 from tests.models.batch_parts import SMALL, couples, part_of, ring, with_everything
 
@@ -116,7 +113,7 @@ def test_layers_without_links_and_networks_without_inter_links_are_no_trouble():
 
 
 def memory_of(monkeypatch, number):
-    monkeypatch.setattr("mpxgat.training.memory.available_bytes", lambda: number)
+    monkeypatch.setattr("mpxgat.system.available_bytes", lambda: number)
 
 
 def batches_of(model):
@@ -153,7 +150,7 @@ def test_a_model_is_trained_in_the_batches_that_auto_chose(monkeypatch):
     across = part_of(graph, "vertical")
     held = sum(part.learned_bytes() for part in layers)
     assert held + across.memory(32) <= enough < held + across.memory(64)
-    monkeypatch.setattr("mpxgat.models.batch_sizes._LEAST", 16)
+    monkeypatch.setattr("mpxgat.models.mpxgat_parts._LEAST", 16)
     memory_of(monkeypatch, enough)
     model = MPXGAT(**{**SMALL, "epochs": 1}).fit(graph)
     assert batches_of(model) == ["full", "full", 32]

@@ -6,26 +6,24 @@ import pytest
 import torch
 
 from mpxgat import splits
+from mpxgat.build import with_inter_links
 from mpxgat.errors import InputError, SettingError
 from mpxgat.evaluation import evaluate
-from mpxgat.evidence.inter import InterEvidence
-from mpxgat.evidence.intra import IntraEvidence
-from mpxgat.evidence.judge import Judge
-from mpxgat.features import Features
-from mpxgat.identity import with_inter_links
-from mpxgat.io.array_files import read_arrays, write_arrays
+from mpxgat.graph import Features, describe
+from mpxgat.io.arrays import read_arrays, write_arrays
 from mpxgat.matching import with_reasons
-from mpxgat.matching.matches import layer_pairs
+from mpxgat.matching.match import layer_pairs
 from mpxgat.metrics import auc
-from mpxgat.models import evidence_learning, load_model
+from mpxgat.models import load_model
 from mpxgat.models.base import KIND, STATE
-from mpxgat.models.evidence import Evidence
-from mpxgat.models.evidence_settings import EvidenceSettings
-from mpxgat.models.structural import MatchedNeighbours
-from mpxgat.nodes import describe
+from mpxgat.models.evidence import training as evidence_learning
+from mpxgat.models.evidence.classifier import Judge
+from mpxgat.models.evidence.inter_features import InterEvidence
+from mpxgat.models.evidence.intra_features import IntraEvidence
+from mpxgat.models.evidence.model import Evidence, EvidenceSettings
+from mpxgat.models.rules import MatchedNeighbours
 from mpxgat.synthetic import social, truth
-from mpxgat.training.engines import Processes
-from mpxgat.training.session import Session
+from mpxgat.training.parallel import Processes, Session
 from tests.evidence.graphs import copies_of, neighbours_of
 from tests.examples import graph_of, random_graph
 from tests.matching.doubles import check_matcher, is_open

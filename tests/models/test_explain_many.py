@@ -5,7 +5,7 @@ import pytest
 
 import mpxgat as mx
 from mpxgat.errors import SettingError
-from mpxgat.matching.explanations import explanations
+from mpxgat.matching.match import explanations
 from mpxgat.splits import held_out_units
 from tests.report.networks import people
 

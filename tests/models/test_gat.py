@@ -5,11 +5,9 @@ import torch
 from mpxgat.errors import InputError, SettingError
 from mpxgat.metrics import auc
 from mpxgat.models import load_model, make_model
-from mpxgat.models.gat import GAT
-from mpxgat.models.mpxgat import MPXGAT
-from mpxgat.models.mpxgat_random import MPXGATRandom
+from mpxgat.models.mpxgat import GAT, MPXGAT, MPXGATRandom
 from mpxgat.nn import REFERENCE, Neighbourhood, OneHot
-from mpxgat.nn.stack import HorizontalNet, Widths
+from mpxgat.nn.mpxgat import HorizontalNet, Widths
 from tests.examples import random_graph
 
 SMALL = {"hidden": 8, "out": 6, "heads": 2, "epochs": 30, "check_every": 5, "lr": 0.01}

@@ -7,17 +7,15 @@ import torch
 from mpxgat import splits, synthetic
 from mpxgat.errors import SettingError
 from mpxgat.evaluation import evaluate
-from mpxgat.features import Features
+from mpxgat.graph import Features
 from mpxgat.models import gatne as gatne_module
 from mpxgat.models import make_model
-from mpxgat.models.gatne import GATNE
-from mpxgat.models.gatne_settings import GATNESettings
-from mpxgat.models.gatne_training import SkipGramTrainee
-from mpxgat.models.link_training import Stream
-from mpxgat.models.sage_training import SageLinks
+from mpxgat.models.gatne import GATNE, GATNESettings, SkipGramTrainee
+from mpxgat.models.sage import SageLinks
 from mpxgat.nn.gatne import FeatureMaps, GATNENet, Means, NodeTables, SkipGramBatch, skip_gram_loss
-from mpxgat.sampling.neighbours import Neighbours
-from mpxgat.training.session import Session
+from mpxgat.training.links import Stream
+from mpxgat.training.parallel import Session
+from mpxgat.training.walks import Neighbours
 from tests.examples import graph_of, random_graph
 
 SMALL = {"dimensions": 8, "edge_dimensions": 4, "attention_dimensions": 6, "epochs": 4}
@@ -169,7 +167,7 @@ def test_an_epoch_too_large_for_memory_comes_in_parts(monkeypatch):
         return []
 
     monkeypatch.setattr(trainee, "_batches", watched)
-    monkeypatch.setattr("mpxgat.models.gatne_training._PAIRS_AT_ONCE", 4000)
+    monkeypatch.setattr("mpxgat.models.gatne._PAIRS_AT_ONCE", 4000)
     assert list(trainee.losses(0)) == []
     assert max(map(len, walked)) <= 20  # 200 pairs from each start, at most
     assert sorted(np.concatenate(walked)) == list(range(graph.n_nodes))

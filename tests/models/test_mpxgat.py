@@ -7,14 +7,12 @@ import torch
 from mpxgat import splits, synthetic
 from mpxgat.errors import SettingError, TrainingError
 from mpxgat.evaluation import evaluate
-from mpxgat.features import Features
+from mpxgat.graph import Features
 from mpxgat.models import make_model
-from mpxgat.models.mpxgat import MPXGAT
+from mpxgat.models.mpxgat import MPXGAT, PUBLISHED, MPXGATSettings
 from mpxgat.models.mpxgat_parts import LayerPart, VerticalPart
-from mpxgat.models.mpxgat_settings import PUBLISHED, MPXGATSettings
-from mpxgat.training import side_by_side
-from mpxgat.training.engines import Processes
-from mpxgat.training.session import Session
+from mpxgat.training import parallel as side_by_side
+from mpxgat.training.parallel import Processes, Session
 from tests.examples import graph_of, random_graph
 
 SMALL = {"hidden": 8, "out": 6, "heads": 2, "epochs": 30, "check_every": 5, "lr": 0.01}
@@ -148,7 +146,7 @@ def test_a_file_whose_notes_or_widths_are_damaged_is_refused_before_they_cost_an
 def test_validation_links_carry_no_messages_and_are_not_trained_on():
     graph = random_graph(5, people=200)
     part = LayerPart.of(graph, 0, MPXGATSettings.of(**SMALL), seed=0)
-    from mpxgat.models.link_training import cut_validation
+    from mpxgat.training.links import cut_validation
 
     parts = cut_validation(part.links, 0.1, part.sampler(), np.random.default_rng(0))
     held = {tuple(pair) for pair in parts.links.tolist()}
@@ -194,7 +192,7 @@ def test_bad_settings_get_one_clear_line(settings, said):
 
 
 def test_a_graph_that_does_not_fit_the_memory_is_refused_before(monkeypatch):
-    monkeypatch.setattr("mpxgat.training.memory.available_bytes", lambda: 1000)
+    monkeypatch.setattr("mpxgat.system.available_bytes", lambda: 1000)
     with pytest.raises(TrainingError, match="training layer 1 of 3: L0 would need about"):
         MPXGAT(**SMALL).fit(random_graph(0))
 

@@ -9,14 +9,12 @@ from torch.nn import functional as F  # noqa: N812
 from mpxgat import splits, synthetic
 from mpxgat.errors import SettingError
 from mpxgat.evaluation import evaluate
-from mpxgat.features import Features
-from mpxgat.models import graphsage as graphsage_module
+from mpxgat.graph import Features
 from mpxgat.models import make_model
-from mpxgat.models.graphsage import GraphSAGE, SageSettings
-from mpxgat.models.multiplexsage import MultiplexSAGE
-from mpxgat.models.sage_training import ByDegree, SageLinks, all_hops, draw_hops
+from mpxgat.models import sage as graphsage_module
+from mpxgat.models.sage import ByDegree, GraphSAGE, MultiplexSAGE, SageLinks, SageSettings, all_hops, draw_hops
 from mpxgat.nn.sage import SageBlock, SageNet, contrast_loss, mean_rows
-from mpxgat.training.session import Session
+from mpxgat.training.parallel import Session
 from tests.examples import graph_of, random_graph
 
 SMALL = {"dimensions": 8, "epochs": 4, "batch": 64}

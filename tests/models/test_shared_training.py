@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 import torch
 
+from mpxgat.distributed.group import Alone
+from mpxgat.distributed.sharding import Owners
+from mpxgat.distributed.training import SharedTrainee, keep_own_rows, table_names
 from mpxgat.errors import ResumeError, SettingError
-from mpxgat.models.link_training import cut_validation
 from mpxgat.models.mpxgat import MPXGAT, _learn_in_group
-from mpxgat.models.shared_training import SharedTrainee, keep_own_rows, table_names
-from mpxgat.nn.decoder import link_loss
+from mpxgat.nn.ops import link_loss
 from mpxgat.training.checkpoint import Checkpoint
-from mpxgat.training.engines import Processes, raise_first
-from mpxgat.training.group import Alone
-from mpxgat.training.owners import Owners
-from mpxgat.training.session import Session
+from mpxgat.training.links import cut_validation
+from mpxgat.training.parallel import Processes, Session, raise_first
 from tests.examples import random_graph
 from tests.models.batch_parts import SMALL, part_of, with_everything
 from tests.training.thread_group import as_group

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mpxgat.models import make_model, model_class, model_names
-from mpxgat.models.structural import StructuralModel
+from mpxgat.models.rules import StructuralModel
 from tests.examples import graph_of, random_graph
 
 STRUCTURAL = sorted(name for name in model_names() if issubclass(model_class(name), StructuralModel))

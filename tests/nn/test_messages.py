@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from mpxgat.nn import LinearMessages, RowMessages, messages
+from mpxgat.nn import LinearMessages, RowMessages
+from mpxgat.nn import mpxgat as messages
 
 
 def double(*shape):

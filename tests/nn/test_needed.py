@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from mpxgat.nn.needed import needed_messages, needed_products
-from mpxgat.nn.neighbourhood import Neighbourhood
-from mpxgat.nn.steady import products
+from mpxgat.nn.attention import Neighbourhood, needed_messages, needed_products
+from mpxgat.nn.ops import products
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from mpxgat.nn import PAPER, REFERENCE, HorizontalNet, Neighbourhood, OneHot, SomeRows, VerticalNet, Widths, link_loss
-from mpxgat.nn.pieces import attend_in_pieces
+from mpxgat.nn.attention import attend_in_pieces
 
 STYLES = pytest.mark.parametrize("style", [PAPER, REFERENCE], ids=lambda style: style.name)
 N = 61

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from mpxgat.nn import rows
+from mpxgat.nn import ops as rows
 
 
 @pytest.fixture(params=[4, 1 << 20], ids=["many pieces", "one piece"], autouse=True)

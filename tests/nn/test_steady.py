@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from mpxgat.nn import steady
+from mpxgat.nn import ops as steady
 
 SHORT = [1, 5, 7, 11, 16, 40]
 

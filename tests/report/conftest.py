@@ -3,7 +3,7 @@
 import pytest
 
 import mpxgat as mx
-from mpxgat.report.held_out import fit_again
+from mpxgat.report.curves import fit_again
 from mpxgat.splits import validation_split
 
 

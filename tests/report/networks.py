@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from mpxgat.builder import EdgeTable, build
+from mpxgat.build import EdgeTable, build
 from mpxgat.graph import MultiplexGraph
 from mpxgat.synthetic import social
 from tests.matching.doubles import TableMatcher

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from mpxgat.models import make_model
-from mpxgat.report.explorer import explorer_fragment
-from mpxgat.report.explorer_candidates import shortlist
-from mpxgat.report.explorer_data import explorer_data
+from mpxgat.report.explorer import explorer_data, explorer_fragment, shortlist
 from mpxgat.report.page import page
 from mpxgat.synthetic import social
 from tests.matching.doubles import TableMatcher

@@ -8,12 +8,12 @@ import pytest
 
 from mpxgat.errors import InputError, MissingExtraError, OutputError, SettingError
 from mpxgat.io import write
-from mpxgat.report import files, vega
+from mpxgat.report import charts as vega
+from mpxgat.report import reports as files
 from mpxgat.report.comparison import results_sections
-from mpxgat.report.files import records_folder, write_figures, write_report
 from mpxgat.report.network import network_section
-from mpxgat.report.records import csv_file, json_file
-from mpxgat.report.results_report import read_results
+from mpxgat.report.page import csv_file, json_file
+from mpxgat.report.reports import read_results, records_folder, write_figures, write_report
 from tests.cli.runs import SMALL, run
 from tests.report.networks import HOSTILE
 

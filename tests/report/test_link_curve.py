@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 from mpxgat.metrics import auc, average_precision
-from mpxgat.report.link_curve import LinkCurve, thinned
+from mpxgat.report.curves import LinkCurve, thinned
 
 scores = st.lists(st.integers(-4, 4).map(float) | st.sampled_from([math.inf, -math.inf, 0.5]), min_size=1, max_size=30)
 

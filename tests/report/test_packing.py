@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpxgat.report.packing import packed
+from mpxgat.report.page import packed
 from tests.matching.doubles import steady
 
 

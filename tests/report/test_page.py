@@ -7,9 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from mpxgat.errors import SettingError
-from mpxgat.report.fragment import Fragment
-from mpxgat.report.page import json_in_page, page
-from mpxgat.report.table import Table
+from mpxgat.report.page import Fragment, Table, json_in_page, page
 from tests.report.networks import HOSTILE
 
 

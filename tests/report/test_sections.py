@@ -10,19 +10,16 @@ import pytest
 import mpxgat as mx
 from mpxgat.errors import SettingError
 from mpxgat.evaluation import evaluate
-from mpxgat.links import pair_keys
-from mpxgat.report.attention import attention_section, attention_spreads
+from mpxgat.pairs import pair_keys
 from mpxgat.report.calibration import calibration_section, reliability_rows
-from mpxgat.report.curves import curves_section
+from mpxgat.report.charts import to_png, to_svg
+from mpxgat.report.curves import HeldOut, curves_section, judge
 from mpxgat.report.embedding import embedding_section, principal_components
-from mpxgat.report.figure import Figure
-from mpxgat.report.held_out import HeldOut
 from mpxgat.report.matches import matches_section
 from mpxgat.report.network import network_section
-from mpxgat.report.run_report import run_stages
-from mpxgat.report.told_apart import judge
-from mpxgat.report.training import training_section
-from mpxgat.report.vega import to_png, to_svg
+from mpxgat.report.page import Figure
+from mpxgat.report.reports import run_stages
+from mpxgat.report.training import attention_section, attention_spreads, training_section
 from mpxgat.splits import marked_nodes
 
 pytestmark = pytest.mark.usefixtures("one_thread")

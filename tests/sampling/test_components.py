@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mpxgat.sampling.components import Components
+from mpxgat.training.batches import Components
 from tests.examples import random_graph
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mpxgat.sampling.negatives import BetweenLayers, WithinLayer
+from mpxgat.training.links import BetweenLayers, WithinLayer
 from tests.examples import graph_of, random_graph
 
 

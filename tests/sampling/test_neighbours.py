@@ -1,6 +1,6 @@
 import numpy as np
 
-from mpxgat.sampling.neighbours import Neighbours
+from mpxgat.training.walks import Neighbours
 from tests.examples import random_graph
 
 STAR = np.array([[0, 1], [0, 2], [0, 4], [1, 2]])  # node 3 stands alone

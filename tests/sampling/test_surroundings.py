@@ -3,8 +3,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mpxgat.links import symmetric_matrix
-from mpxgat.sampling.surroundings import EVERYONE, Surroundings
+from mpxgat.pairs import symmetric_matrix
+from mpxgat.training.batches import EVERYONE, Surroundings
 from tests.examples import random_graph
 
 HUB = np.array([[0, k] for k in range(1, 7)] + [[1, 7], [7, 8]])  # node 9 stands alone

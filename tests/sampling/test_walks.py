@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from mpxgat.sampling.neighbours import Neighbours
-from mpxgat.sampling.walks import NOWHERE, random_walks, skip_gram_pairs
+from mpxgat.training.walks import NOWHERE, Neighbours, random_walks, skip_gram_pairs
 from tests.examples import random_graph
 
 

@@ -1,6 +1,6 @@
 import ctypes
 
-from mpxgat.training.allocator import keep_freed_memory
+from mpxgat.system import keep_freed_memory
 
 
 def test_glibc_takes_the_settings_and_other_libraries_are_left_alone(monkeypatch):

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from mpxgat.errors import TrainingError
-from mpxgat.io.array_files import write_arrays
+from mpxgat.io.arrays import write_arrays
 from mpxgat.training.checkpoint import Checkpoint, TrainingState
 
 IDENTITY = {"graph": "abc", "settings": "{}", "part": "vertical"}

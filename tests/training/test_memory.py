@@ -1,7 +1,7 @@
 import pytest
 
+from mpxgat import system as memory
 from mpxgat.errors import TrainingError
-from mpxgat.training import memory
 
 
 def test_what_does_not_fit_is_told_before():

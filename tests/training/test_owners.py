@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from mpxgat.training.group import Alone, as_first, from_everyone
-from mpxgat.training.owners import Owners
+from mpxgat.distributed.group import Alone, as_first, from_everyone
+from mpxgat.distributed.sharding import Owners
 from tests.training.thread_group import as_group
 
 PIECES = [np.array([0, 3]), np.array([1]), np.array([2, 5, 6]), np.array([4, 7])]

@@ -6,9 +6,8 @@ import signal
 import pytest
 
 from mpxgat.errors import TrainingError
-from mpxgat.training import side_by_side
-from mpxgat.training.engines import Processes
-from mpxgat.training.side_by_side import at_once, is_worth_workers, results
+from mpxgat.training import parallel as side_by_side
+from mpxgat.training.parallel import Processes, at_once, is_worth_workers, results
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-from mpxgat.training.workers import workers
+from mpxgat.training.parallel import workers
 
 PROGRAM = """
 import os, time
-from mpxgat.training.workers import workers
+from mpxgat.training.parallel import workers
 
 if __name__ == "__main__":
     with workers(2) as pool:

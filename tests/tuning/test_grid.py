@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from mpxgat.errors import InputError, SettingError
-from mpxgat.models.mpxgat_settings import PUBLISHED
+from mpxgat.models.mpxgat import PUBLISHED
 from mpxgat.tuning.grid import grid_plan, read_grid
 
 PAPER = Path(__file__).parents[2] / "experiments" / "grids" / "paper.toml"

@@ -11,11 +11,9 @@ from mpxgat.errors import InputError, MpxgatError, OutputError, ResumeError, Set
 from mpxgat.splits import marked_nodes
 from mpxgat.synthetic import social
 from mpxgat.tuning import optuna_search
-from mpxgat.tuning.folder import SearchFolder
 from mpxgat.tuning.grid import grid_plan
 from mpxgat.tuning.optuna_search import _tells, optuna_plan
-from mpxgat.tuning.search import Search
-from mpxgat.tuning.task import Task
+from mpxgat.tuning.search import Search, SearchFolder, Task
 from mpxgat.tuning.trials import ranked
 from tests.tuning import toy
 

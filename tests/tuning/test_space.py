@@ -1,7 +1,7 @@
 import pytest
 
 from mpxgat.errors import InputError, SettingError
-from mpxgat.tuning.space import check_space, default_space, read_space, suggest, varied
+from mpxgat.tuning.optuna_search import check_space, default_space, read_space, suggest, varied
 
 optuna = pytest.importorskip("optuna")
 

@@ -3,7 +3,7 @@ import tomllib
 import pytest
 
 from mpxgat.errors import InputError
-from mpxgat.tuning.toml_files import read_table, toml_lines
+from mpxgat.tuning.trials import read_table, toml_lines
 
 
 def test_what_is_written_is_read_again(tmp_path):

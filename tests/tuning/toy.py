@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from mpxgat.errors import TrainingError
-from mpxgat.models import registry
-from mpxgat.models.structural import Rules
+from mpxgat.models import base as registry
+from mpxgat.models.rules import Rules
 
 DEFAULTS = {"quality": 0.5, "width": 8, "word": "plain", "epochs": 4, "vertical_lr": None, "pause": 0.0}
 LEARNED: list[dict[str, Any]] = []  # settings of all that were fitted in this process

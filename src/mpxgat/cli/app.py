@@ -29,15 +29,14 @@ from mpxgat.cli import (
     predict,
     record,
     report,
-    results,
     split,
     train,
     tune,
 )
+from mpxgat.cli import record as results
 from mpxgat.cli.output import print_error, print_note
 from mpxgat.errors import MpxgatError, OutputError, printable
-from mpxgat.process import is_out_of_memory
-from mpxgat.training.allocator import keep_freed_memory
+from mpxgat.system import is_out_of_memory, keep_freed_memory
 
 _STOPPED = 130  # what typer makes of Ctrl-C
 

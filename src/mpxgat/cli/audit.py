@@ -9,14 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mpxgat.cli.data import DataArgument, FormatOption, JsonOption, load_data
-from mpxgat.cli.output import print_json, print_note, print_table, progress
-from mpxgat.cli.settings import BatchOption, ConfigOption, EpochsOption, SetOption, parse_settings
-from mpxgat.cli.training_progress import training_progress
+from mpxgat.cli.options import (
+    BatchOption,
+    ConfigOption,
+    DataArgument,
+    EpochsOption,
+    FormatOption,
+    JsonOption,
+    SetOption,
+    load_data,
+    parse_settings,
+)
+from mpxgat.cli.output import print_json, print_note, print_table, progress, training_progress
 
 if TYPE_CHECKING:
     from mpxgat.splits import Split
-    from mpxgat.training.session import Session
+    from mpxgat.training.parallel import Session
 
 _WAYS = {
     "reference_real": "as the authors' code scores: test links carry messages",
@@ -66,8 +74,7 @@ def audit(
 def _session(output: Path | None, split: Split, label: str, settings: dict[str, Any], jobs: int) -> Session:
     """With a folder, checkpoints in it, which fit this graph and these settings only."""
     from mpxgat.errors import OutputError, printable
-    from mpxgat.training.engines import Processes
-    from mpxgat.training.session import Session
+    from mpxgat.training.parallel import Processes, Session
 
     if output is None:
         return Session(engine=Processes(jobs))
@@ -83,7 +90,7 @@ def _session(output: Path | None, split: Split, label: str, settings: dict[str, 
 def _keep(output: Path, found: dict[str, Any]) -> None:
     from importlib.util import find_spec
 
-    from mpxgat.experiments.audit_chart import write_audit_chart
+    from mpxgat.experiments.audit import write_audit_chart
     from mpxgat.io.files import write_files
 
     write_files({output / "audit.json": (json_text.dumps(found, indent=2) + "\n").encode()})

@@ -1,27 +1,130 @@
-"""`mpxgat benchmark`: the paper's tables, studies over swept values, and experiments of one's own."""
+"""How a benchmark is shown while it goes on: cells done and to do, those in work, time left."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
+from statistics import mean
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mpxgat.cli.benchmark_progress import benchmark_progress, describe
-from mpxgat.cli.data import JsonOption
-from mpxgat.cli.engines import AddressOption, EngineOption, WorkersOption, chosen_engine
-from mpxgat.cli.output import print_json, print_note, print_table
+from mpxgat.cli.options import AddressOption, EngineOption, JsonOption, WorkersOption, chosen_engine
+from mpxgat.cli.output import console_for, print_json, print_note, print_table
 from mpxgat.errors import OutputError, SettingError, printable, quoted
 
 if TYPE_CHECKING:
-    from mpxgat.experiments.experiment import Experiment
-    from mpxgat.experiments.records import CellRecord
-    from mpxgat.experiments.runner import Failed
+    from mpxgat.experiments.config import Experiment
+    from mpxgat.experiments.records import CellKey, CellRecord
+    from mpxgat.experiments.runner import Event, Failed
     from mpxgat.experiments.tables import Table
-    from mpxgat.training.engines import Engine
+    from mpxgat.training.parallel import Engine
+
+
+def describe(key: CellKey) -> str:
+    """A cell in few words."""
+    return printable(f"{key.dataset}, {key.model}, seed {key.seed}", 200)
+
+
+class TimeLeft:
+    """How long cells will take: as long as those done of the same model and data set, or model, or at all."""
+
+    def __init__(self, keys: Sequence[CellKey], jobs: int):
+        self._to_do = list(keys)
+        self._jobs = jobs
+        self._seconds: dict[tuple[str, ...], list[float]] = {}
+
+    def done(self, key: CellKey, seconds: float) -> None:
+        """A cell is done and took so long."""
+        self._to_do.remove(key)
+        for kind in _kinds(key):
+            self._seconds.setdefault(kind, []).append(seconds)
+
+    def text(self) -> str:
+        """Hours, minutes and seconds; a question mark before the first is done."""
+        if not self._seconds:
+            return "?"
+        known = [next(self._seconds[kind] for kind in _kinds(key) if kind in self._seconds) for key in self._to_do]
+        return str(timedelta(seconds=round(sum(map(mean, known)) / self._jobs)))
+
+
+def _kinds(key: CellKey) -> tuple[tuple[str, ...], ...]:
+    return (key.model, key.dataset), (key.model,), ()
+
+
+@contextmanager
+def benchmark_progress(keys: Sequence[CellKey], jobs: int, *, quiet: bool = False) -> Iterator[Callable[[Event], None]]:
+    """Gives the function to call with every event. Standard error has a bar, or a line a cell if it is no terminal."""
+    if quiet or not keys:
+        yield lambda event: None
+    elif sys.stderr.isatty():
+        with _bar(keys, jobs) as show:
+            yield show
+    else:
+        done = 0
+
+        def note(event: Event) -> None:
+            nonlocal done
+            if not _is_start(event):
+                done += 1
+                print_note(f"{done} of {len(keys)}: {describe(event.key)}: {_outcome(event)}")
+
+        yield note
+
+
+@contextmanager
+def _bar(keys: Sequence[CellKey], jobs: int) -> Iterator[Callable[[Event], None]]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=console_for(sys.stderr), transient=True) as bar:
+        task = bar.add_task("", total=len(keys))
+        left = TimeLeft(keys, jobs)
+        begun: dict[str, float] = {}
+        in_work: dict[str, str] = {}
+
+        def show(event: Event) -> None:
+            if _is_start(event):
+                begun[event.key.text()] = bar.get_time()
+                in_work[event.key.text()] = describe(event.key)
+            else:
+                left.done(event.key, bar.get_time() - begun[event.key.text()])
+                name = in_work.pop(event.key.text())
+                bar.advance(task)
+                bar.console.print(f"{name}: {_outcome(event)}", markup=False, highlight=False)
+            bar.update(task, description=f"about {left.text()} left · {' · '.join(in_work.values())}")
+
+        yield show
+
+
+def _is_start(event: Event) -> bool:
+    from mpxgat.experiments.runner import Started
+
+    return isinstance(event, Started)
+
+
+def _outcome(event: Event) -> str:
+    from mpxgat.experiments.runner import Finished
+
+    if not isinstance(event, Finished):
+        return "failed"
+    measures = event.record.measures
+    aucs = {kind: measures[kind]["auc"] for kind in ("intra", "inter")}
+    return ", ".join(f"{kind} AUC {auc:.4f}" for kind, auc in aucs.items() if auc is not None) or "no links to tell"
+
+
+# `mpxgat benchmark`: the paper's tables, studies over swept values, and experiments of one's own.
+
 
 TABLES = ("1", "2", "3", "4", "5")
 STUDIES = ("overlap", "mixing", "density", "known", "layers")
@@ -92,7 +195,7 @@ def paper(
 ) -> None:
     """The tables of the MPXGAT paper, leak-free, with the published figures beside."""
     from mpxgat.experiments.config import CONFIGS
-    from mpxgat.experiments.dataset_table import read_dataset_table
+    from mpxgat.experiments.tables import read_dataset_table
 
     wanted = [_one_of(TABLES, number, "table") for number in table or TABLES]
     runs_on = chosen_engine(engine, address, workers, jobs)
@@ -216,7 +319,7 @@ def _run_and_show(experiments: Sequence[Experiment], request: _Request, tables: 
 
 def _check_places(names: Sequence[str], request: _Request) -> None:
     """What would go wrong at the end is told at the beginning."""
-    from mpxgat.experiments.markdown import find_section
+    from mpxgat.experiments.tables import find_section
 
     for name in names:
         if names.count(name) > 1:
@@ -229,7 +332,7 @@ def _check_places(names: Sequence[str], request: _Request) -> None:
 
 def _compute(experiments: Sequence[Experiment], request: _Request) -> tuple[dict[str, CellRecord], list[Failed]]:
     """What is on record in the end, and what failed."""
-    from mpxgat.experiments.results_folder import ResultsFolder
+    from mpxgat.experiments.records import ResultsFolder
     from mpxgat.experiments.runner import Failed, missing_keys, run_cells
 
     folder = ResultsFolder(request.folder, request.added_to)
@@ -251,7 +354,7 @@ def _compute(experiments: Sequence[Experiment], request: _Request) -> tuple[dict
 
 def _show(tables: Sequence[Table], charts: dict[str, list[Path]], failed: Sequence[Failed], request: _Request) -> None:
     """Print, and write where asked to."""
-    from mpxgat.experiments.markdown import write_section
+    from mpxgat.experiments.tables import write_section
     from mpxgat.io.files import write_files
 
     if request.json:

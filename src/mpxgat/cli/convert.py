@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mpxgat.cli.data import is_path, load_data
+from mpxgat.cli.options import is_path, load_data
 from mpxgat.cli.output import print_note, progress
 from mpxgat.errors import OutputError, SettingError, printable, quoted
 

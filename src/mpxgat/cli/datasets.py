@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mpxgat.cli.data import JsonOption
+from mpxgat.cli.options import JsonOption
 from mpxgat.cli.output import print_json, print_note, print_table
 
 

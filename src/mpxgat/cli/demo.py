@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from mpxgat.cli.data import JsonOption
 from mpxgat.cli.evaluate import print_results
+from mpxgat.cli.options import JsonOption
 from mpxgat.cli.output import print_fields, print_json, progress
 from mpxgat.cli.report import check_output, make_sections, write
 
 if TYPE_CHECKING:
+    from mpxgat.evaluation import Repetitions
     from mpxgat.graph import MultiplexGraph
     from mpxgat.models import Model
-    from mpxgat.repetitions import Repetitions
     from mpxgat.splits import Split
 
 # MPXGAT at a size that a small network needs and that trains in seconds.
@@ -63,8 +63,8 @@ def demo(
 
 def _repeat(name: str, splits: list[Split]) -> tuple[Repetitions, Model]:
     """A model's results on all splits, and the one that was fitted on the last of them."""
+    from mpxgat.evaluation import repeat
     from mpxgat.models import make_model
-    from mpxgat.repetitions import repeat
 
     made: list[Model] = []
 
@@ -78,7 +78,7 @@ def _repeat(name: str, splits: list[Split]) -> tuple[Repetitions, Model]:
 
 def _check_report(report: Path) -> None:
     """What would stop the report is told before anything is computed."""
-    from mpxgat.report.vega import require_charts
+    from mpxgat.report.charts import require_charts
 
     check_output(report)
     require_charts()
@@ -96,8 +96,8 @@ def _write_report(
 ) -> None:
     from mpxgat.models.auto import Auto
     from mpxgat.models.mpxgat import MPXGAT
-    from mpxgat.report.demo_report import demo_stages
-    from mpxgat.report.lead import lead, sizes
+    from mpxgat.report.page import lead, sizes
+    from mpxgat.report.reports import demo_stages
 
     auto, mpxgat = cast(Auto, fitted["auto"]), cast(MPXGAT, fitted["mpxgat"])
     sections = make_sections(demo_stages(graph, split, auto, mpxgat, list(results.items())), quiet=quiet)

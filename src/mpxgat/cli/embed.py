@@ -22,7 +22,7 @@ def embed(
 ) -> None:
     """Write where every node stands within its layer (horizontal) and across layers (vertical)."""
     from mpxgat.io.embedding_files import check_embedding_suffix, write_embeddings
-    from mpxgat.models.embedding import EmbeddingModel
+    from mpxgat.models.base import EmbeddingModel
     from mpxgat.runs import RunFolder
 
     check_embedding_suffix(output)

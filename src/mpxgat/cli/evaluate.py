@@ -10,17 +10,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mpxgat.cli.data import FormatOption, JsonOption, load_data
-from mpxgat.cli.engines import AddressOption, EngineOption, WorkersOption, chosen_engine
+from mpxgat.cli.options import (
+    AddressOption,
+    BatchOption,
+    ConfigOption,
+    EngineOption,
+    EpochsOption,
+    FormatOption,
+    JsonOption,
+    PublishedOption,
+    SetOption,
+    WorkersOption,
+    chosen_engine,
+    load_data,
+    parse_settings,
+)
 from mpxgat.cli.output import print_json, print_note, print_table, progress
-from mpxgat.cli.settings import BatchOption, ConfigOption, EpochsOption, PublishedOption, SetOption, parse_settings
 from mpxgat.errors import SettingError, quoted
 
 if TYPE_CHECKING:
+    from mpxgat.evaluation import Repetitions
     from mpxgat.models import Model
-    from mpxgat.repetitions import Repetitions
     from mpxgat.splits import Split
-    from mpxgat.training.engines import Engine
+    from mpxgat.training.parallel import Engine
 
 SPLIT_SUFFIX = ".split"
 _WORTH_PROCESSES = 1000  # nodes; in a smaller network a process takes longer to start than a layer to train
@@ -65,7 +77,7 @@ def evaluate(
 ) -> None:
     """Hide links, fit on the rest, predict the hidden ones: AUC, average precision, ranks of true counterparts."""
     from mpxgat.models import make_model
-    from mpxgat.process import peak_rss_mb
+    from mpxgat.system import peak_rss_mb
 
     settings = parse_settings(set or [], config, published, epochs, batch)
     runs_on = chosen_engine(engine, address, workers, jobs or 1)
@@ -124,9 +136,8 @@ def _splits(
 
 
 def _repeat(name: str, settings: dict[str, Any], splits: list[Split], engine: Engine, *, quiet: bool) -> Repetitions:
-    from mpxgat.evaluation import pairs_to_score
-    from mpxgat.repetitions import repeat, repeat_on
-    from mpxgat.training.session import Session
+    from mpxgat.evaluation import pairs_to_score, repeat, repeat_on
+    from mpxgat.training.parallel import Session
 
     total = sum(pairs_to_score(split) for split in splits)
     with progress(f"evaluating {name}", total, quiet=quiet) as advance:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mpxgat.cli.data import JsonOption
 from mpxgat.cli.embed import RunArgument
-from mpxgat.cli.matcher_runs import load_matcher
+from mpxgat.cli.options import JsonOption, load_matcher
 from mpxgat.cli.output import cell, console_for, print_fields, print_json, progress
 from mpxgat.errors import GraphError, SettingError, quoted
 
@@ -34,7 +33,7 @@ def explain(
     json: JsonOption = False,
 ) -> None:
     """Why two nodes are held to be one unit, or not: what each finding adds to the log-odds."""
-    from mpxgat.nodes import describe
+    from mpxgat.graph import describe
 
     with progress(f"reading {run}", quiet=json):
         matcher, name = load_matcher(run)
@@ -91,8 +90,8 @@ def _place(graph: MultiplexGraph, node: str, layer: str | None) -> int:
 
 def _settled(graph: MultiplexGraph, first: int, second: int) -> _Settled | None:
     """What the known links say of a pair; None if they leave it open."""
-    from mpxgat.matching.uniqueness import Uniqueness
-    from mpxgat.nodes import describe
+    from mpxgat.graph import describe
+    from mpxgat.matching.cliques import Uniqueness
 
     if graph.unit[first] == graph.unit[second]:
         return _Settled("known", 1.0, "known links join the two")

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mpxgat.cli.data import JsonOption
 from mpxgat.cli.embed import RunArgument
-from mpxgat.cli.engines import AddressOption, EngineOption, WorkersOption, chosen_engine
-from mpxgat.cli.matcher_runs import load_matcher
+from mpxgat.cli.options import AddressOption, EngineOption, JsonOption, WorkersOption, chosen_engine, load_matcher
 from mpxgat.cli.output import print_json, print_note, print_table, progress
 from mpxgat.errors import printable
 
 if TYPE_CHECKING:
     from mpxgat.matching import Matcher, Matches
-    from mpxgat.training.engines import Engine
+    from mpxgat.training.parallel import Engine
 
 _THRESHOLD = 0.9
 _K = 5
@@ -91,7 +89,7 @@ def _matches(
     matcher: Matcher, layers: tuple[str, str] | None, threshold: float, k: int, engine: Engine, *, quiet: bool
 ) -> Matches:
     from mpxgat.matching import match_all, match_layers
-    from mpxgat.matching.matches import layer_pairs
+    from mpxgat.matching.match import layer_pairs
 
     graph = matcher.graph
     if layers is not None:
@@ -101,7 +99,7 @@ def _matches(
     with progress("matching", len(layer_pairs(graph)), quiet=quiet) as advance:
         if not engine.always:
             return match_all(matcher, threshold, k, advance)
-        from mpxgat.models.engine_matching import find_candidates
+        from mpxgat.models.evidence.matching import find_candidates
 
         return match_all(find_candidates(matcher, k, engine, advance), threshold, k)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mpxgat.cli.data import JsonOption
 from mpxgat.cli.embed import RunArgument
+from mpxgat.cli.options import JsonOption
 from mpxgat.cli.output import print_json, print_note, print_table, progress
 from mpxgat.errors import GraphError, SettingError, printable, quoted
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mpxgat.cli.data import DataArgument, load_data
-from mpxgat.cli.engines import JobsOption
+from mpxgat.cli.options import (
+    BatchOption,
+    ConfigOption,
+    DataArgument,
+    EpochsOption,
+    JobsOption,
+    PublishedOption,
+    SetOption,
+    load_data,
+    parse_settings,
+)
 from mpxgat.cli.output import print_note
-from mpxgat.cli.settings import BatchOption, ConfigOption, EpochsOption, PublishedOption, SetOption, parse_settings
 
 
 def record(
@@ -28,10 +37,9 @@ def record(
     jobs: JobsOption = 1,
 ) -> None:
     """Evaluate a model on several seeds and add each result to a file; killed and started again, it goes on."""
-    from mpxgat.experiments.cells import cell_key, run_cell
-    from mpxgat.experiments.records import ResultsFile
-    from mpxgat.experiments.results_folder import ResultsFolder
-    from mpxgat.training.engines import Processes
+    from mpxgat.experiments.records import ResultsFile, ResultsFolder, cell_key
+    from mpxgat.experiments.runner import run_cell
+    from mpxgat.training.parallel import Processes
 
     settings = parse_settings(set or [], config, published, epochs, batch)
     folder = ResultsFolder(results.parent, added_to=results.name)
@@ -49,3 +57,26 @@ def record(
 
 def _shown(measures: Any) -> str:
     return ", ".join(f"{kind} AUC {measures[kind]['auc']:.4f}" for kind in ("intra", "inter") if measures[kind]["auc"])
+
+
+# `mpxgat results`: the table of recorded results.
+
+
+def results(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="JSONL files that `mpxgat record` wrote.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A Markdown file with the markers of the section.")
+    ] = None,
+    protocol: Annotated[str, typer.Option(help="marked or units.")] = "marked",
+    section: Annotated[str, typer.Option(help="Name of the section in the Markdown file.")] = "marked",
+) -> None:
+    """Print the table of recorded results in Markdown, or put it into a section of a file."""
+    from mpxgat.experiments.records import ResultsFile
+    from mpxgat.experiments.tables import markdown_table, write_section
+
+    records = [record for file in files for record in ResultsFile(file).read()]
+    table = markdown_table(records, protocol)
+    if output is None:
+        sys.stdout.write(table)
+    else:
+        write_section(output, section, table)

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mpxgat.cli.output import print_note, progress
-from mpxgat.cli.training_progress import training_progress
+from mpxgat.cli.output import print_note, progress, training_progress
 from mpxgat.errors import InputError, SettingError, printable, quoted
 
 if TYPE_CHECKING:
     from mpxgat.models import Model
-    from mpxgat.report.held_out import HeldOut
-    from mpxgat.report.section import Section
-    from mpxgat.report.stage import Stage
+    from mpxgat.report.curves import HeldOut
+    from mpxgat.report.page import Section, Stage
 
 _SUFFIXES = (".html", ".htm")
 
@@ -43,10 +41,9 @@ def report(
     ] = False,
 ) -> None:
     """Write one HTML file that needs no network: figures about a run and its predictions, or about recorded results."""
-    from mpxgat.report.lead import lead, sizes
-    from mpxgat.report.results_report import read_results, results_stages
-    from mpxgat.report.run_report import run_stages
-    from mpxgat.report.vega import require_charts
+    from mpxgat.report.charts import require_charts
+    from mpxgat.report.page import lead, sizes
+    from mpxgat.report.reports import read_results, results_stages, run_stages
     from mpxgat.runs import RunFolder
 
     check_output(output)
@@ -84,7 +81,7 @@ def make_sections(stages: Sequence[Stage], *, quiet: bool = False) -> list[Secti
 
 def write(output: Path, title: str, lead: str, sections: Sequence[Section], figures: Path | None) -> None:
     """Write the page and what belongs to it; say where and how large it is."""
-    from mpxgat.report.files import records_folder, write_figures, write_report
+    from mpxgat.report.reports import records_folder, write_figures, write_report
 
     with progress("writing the report"):
         if figures is not None:
@@ -99,9 +96,9 @@ def write(output: Path, title: str, lead: str, sections: Sequence[Section], figu
 
 
 def _fit_again(model: Model) -> HeldOut:
-    from mpxgat.report.held_out import fit_again
+    from mpxgat.report.curves import fit_again
     from mpxgat.splits import validation_split
-    from mpxgat.training.session import Session
+    from mpxgat.training.parallel import Session
 
     split = validation_split(model.graph, "marked", model.seed)
     with training_progress() as shown, progress("fitting a second time, some links hidden"):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mpxgat.cli.data import DataArgument, FormatOption, JsonOption, load_data
+from mpxgat.cli.options import DataArgument, FormatOption, JsonOption, load_data
 from mpxgat.cli.output import print_fields, print_json, progress
 
 

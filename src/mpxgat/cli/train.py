@@ -8,18 +8,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mpxgat.cli.data import DataArgument, FormatOption, JsonOption, load_data
-from mpxgat.cli.engines import AddressOption, EngineOption, JobsOption, WorkersOption, chosen_engine
-from mpxgat.cli.output import print_json, print_note, progress
-from mpxgat.cli.run_info import print_training, run_record
-from mpxgat.cli.settings import BatchOption, ConfigOption, EpochsOption, PublishedOption, SetOption, parse_settings
-from mpxgat.cli.training_progress import training_progress
+from mpxgat.cli.info import print_training, run_record
+from mpxgat.cli.options import (
+    AddressOption,
+    BatchOption,
+    ConfigOption,
+    DataArgument,
+    EngineOption,
+    EpochsOption,
+    FormatOption,
+    JobsOption,
+    JsonOption,
+    PublishedOption,
+    SetOption,
+    WorkersOption,
+    chosen_engine,
+    load_data,
+    parse_settings,
+)
+from mpxgat.cli.output import print_json, print_note, progress, training_progress
 from mpxgat.errors import MpxgatError, TrainingError, printable
 
 if TYPE_CHECKING:
     from mpxgat.models import Model
     from mpxgat.runs import RunFolder
-    from mpxgat.training.engines import Engine
+    from mpxgat.training.parallel import Engine
 
 _SEED = 0
 _MODEL, _MODEL_WITH_SETTINGS = "auto", "mpxgat"

@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mpxgat.cli.data import FormatOption, JsonOption, load_data
 from mpxgat.cli.evaluate import SPLIT_SUFFIX
-from mpxgat.cli.output import print_json, print_note, print_table, progress
-from mpxgat.cli.settings import BatchOption, EpochsOption, parse_settings
-from mpxgat.cli.training_progress import training_progress
+from mpxgat.cli.options import BatchOption, EpochsOption, FormatOption, JsonOption, load_data, parse_settings
+from mpxgat.cli.output import print_json, print_note, print_table, progress, training_progress
 from mpxgat.errors import MissingExtraError, SettingError, TrainingError, quoted
 
 if TYPE_CHECKING:
     from mpxgat.graph import MultiplexGraph
     from mpxgat.splits import Split
-    from mpxgat.tuning.book import Plan
-    from mpxgat.tuning.search import Search
+    from mpxgat.tuning.search import Plan, Search
     from mpxgat.tuning.trials import Trial
 
 _SHOWN_TRIALS = 10
@@ -58,9 +55,7 @@ def tune(
     json: JsonOption = False,
 ) -> None:
     """Find good settings: hide validation links, train each choice without them; run again, a search goes on."""
-    from mpxgat.tuning.folder import SearchFolder
-    from mpxgat.tuning.search import Search
-    from mpxgat.tuning.task import Task, check_measure
+    from mpxgat.tuning.search import Search, SearchFolder, Task, check_measure
 
     check_measure(measure)
     plan = _plan(model, grid, trials, space, parse_settings(sets or [], None, None, epochs, batch), prune=prune)
@@ -84,7 +79,7 @@ def _plan(
     """The trials to run; everything that can be wrong with them is told here, before data is read."""
     from mpxgat.models import make_model
     from mpxgat.tuning.grid import grid_plan, read_grid
-    from mpxgat.tuning.space import default_space, read_space
+    from mpxgat.tuning.optuna_search import default_space, read_space
 
     if (grid is None) == (trials is None):
         raise SettingError(

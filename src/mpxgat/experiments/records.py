@@ -5,20 +5,27 @@ A cell that is there is not computed again. Lines are appended whole; one that w
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
 import platform
+import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from mpxgat.errors import InputError, OutputError, printable
+from filelock import FileLock, Timeout
+
+from mpxgat.errors import InputError, OutputError, TrainingError, printable
 from mpxgat.evaluation import Evaluation
-from mpxgat.io.json_lines import append_json_line, read_json_lines
-from mpxgat.process import versions
+from mpxgat.io.files import append_json_line, read_json_lines
+from mpxgat.models import make_model
+from mpxgat.system import versions
+from mpxgat.training.parallel import THIS_PROCESS, Engine, Session
 
 _LARGEST = sys.float_info.max
 
@@ -36,6 +43,11 @@ class CellKey:
     def text(self) -> str:
         """The same text for the same cell."""
         return json.dumps(asdict(self), sort_keys=True)
+
+
+def cell_key(dataset: str, protocol: str, model: str, settings: dict[str, Any], seed: int) -> CellKey:
+    """The key of a cell; the model fills in its default settings."""
+    return CellKey(dataset, protocol, model, make_model(model, seed=seed, **settings).settings, seed)
 
 
 @dataclass(frozen=True)
@@ -125,3 +137,58 @@ def _are_numbers(values: Mapping[str, object]) -> bool:
         value is None or (isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST)
         for value in values.values()
     )
+
+
+# A folder of results: all its JSONL files are read, one is added to; checkpoints of cells in work are inside.
+
+
+_CHECKPOINTS = ".checkpoints"
+
+
+@dataclass(frozen=True)
+class ResultsFolder:
+    """The folder, which may not be there yet; new results go to the file ``added_to`` in it."""
+
+    path: Path
+    added_to: str
+
+    def read(self) -> dict[str, CellRecord]:
+        """All results on record by the text of their keys; InputError if one key is there twice."""
+        found: dict[str, CellRecord] = {}
+        for path in sorted(self.path.glob("*.jsonl")):
+            for record in ResultsFile(path).read():
+                if found.setdefault(record.key.text(), record) is not record:
+                    raise InputError(f"a second result for {record.key.text()}, expected one", path)
+        return found
+
+    def add(self, record: CellRecord) -> None:
+        """Put a result on record; its checkpoints have done their work."""
+        ResultsFile(self.path / self.added_to).append(record)
+        shutil.rmtree(self._checkpoints(record.key), ignore_errors=True)
+
+    def session(self, key: CellKey, engine: Engine = THIS_PROCESS) -> Session:
+        """A session whose checkpoints are in a folder of the cell's own."""
+        folder = self._checkpoints(key)
+        folder.mkdir(parents=True, exist_ok=True)
+        return Session(checkpoints=folder, identity={"cell": key.text()}, engine=engine)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes out; the end of this one, even a kill, lets them in."""
+        folder = self.path / _CHECKPOINTS
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(folder / ".lock")
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise TrainingError(f"{printable(self.path, 300)}: another process adds results to this folder") from None
+        except OSError as problem:
+            raise OutputError(f"{printable(folder, 300)}: cannot make it: {printable(problem.strerror)}") from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _checkpoints(self, key: CellKey) -> Path:
+        name = hashlib.sha256(key.text().encode()).hexdigest()[:16]
+        return self.path / _CHECKPOINTS / name

@@ -1,27 +1,45 @@
-"""Computing what is not on record yet, cell by cell or side by side.
-
-This process alone writes results, each a whole line. Killed at any moment and started again, it computes no cell twice;
-a cell that was half done goes on from its checkpoints. A cell that fails does not take the others with it.
-"""
+"""Computing a cell: make the split, fit the model on its training graph, evaluate, and put the result on record."""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import closing
 from dataclasses import dataclass
 
 from mpxgat.errors import MpxgatError, printable
-from mpxgat.experiments.cells import run_cell
-from mpxgat.experiments.graphs import load_graph
-from mpxgat.experiments.records import CellKey, CellRecord
-from mpxgat.experiments.results_folder import ResultsFolder
-from mpxgat.models.registry import model_class
-from mpxgat.training.allocator import keep_freed_memory
-from mpxgat.training.engines import THIS_PROCESS, Engine
-from mpxgat.training.session import Session
+from mpxgat.evaluation import Progress, evaluate
+from mpxgat.experiments.config import load_graph
+from mpxgat.experiments.records import CellKey, CellRecord, ResultsFolder, made_with, measures_of
+from mpxgat.graph import MultiplexGraph
+from mpxgat.models import Model, make_model
+from mpxgat.models.base import model_class
+from mpxgat.splits import make_split
+from mpxgat.system import keep_freed_memory, peak_rss_mb
+from mpxgat.training.parallel import THIS_PROCESS, Engine, Session
+
+
+def run_cell(
+    key: CellKey, graph: MultiplexGraph, session: Session | None = None, progress: Progress | None = None
+) -> CellRecord:
+    """Compute one cell."""
+    split = make_split(graph, key.protocol, key.seed)
+    model: Model = make_model(key.model, seed=key.seed, **key.settings)
+    start = time.perf_counter()
+    model.fit(split.train, session)
+    fitted = time.perf_counter()
+    evaluation = evaluate(model, split, progress)
+    seconds = {"fit": round(fitted - start, 2), "score": round(time.perf_counter() - fitted, 2)}
+    return CellRecord(key, measures_of(evaluation), model.training_summary(), seconds, peak_rss_mb(), made_with())
+
+
+# Computing what is not on record yet, cell by cell or side by side.
+#
+# This process alone writes results, each a whole line. Killed at any moment and started again, it computes no cell
+# twice; a cell that was half done goes on from its checkpoints. A cell that fails does not take the others with it.
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpxgat.errors import MissingExtraError, OutputError, printable
-from mpxgat.experiments.experiment import Experiment
+from mpxgat.experiments.config import Experiment
 from mpxgat.experiments.tables import Table
 from mpxgat.io.files import write_files
 

@@ -19,14 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mpxgat.builder import EdgeTable, RowError, build
+from mpxgat.build import EdgeTable, RowError, build, link_by_id, with_inter_links
 from mpxgat.errors import InputError, SettingError, quoted
 from mpxgat.graph import MultiplexGraph
-from mpxgat.identity import link_by_id, with_inter_links
-from mpxgat.io.columns import Columns, single_blanks, split_columns
+from mpxgat.io.columns import Columns, parse_numbers, single_blanks, split_columns
 from mpxgat.io.files import read_text
-from mpxgat.io.layer_names import number_layers
-from mpxgat.io.text_numbers import parse_numbers
+from mpxgat.io.tables import number_layers
 
 _COMMENT = re.compile(rb"(?m)^[ \t]*[#%].*$")
 _HEADER = re.compile(rb"(?i)\s*\"?source\"?[,\t ]+\"?target\"?\b[^\n]*")

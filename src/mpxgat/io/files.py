@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
+import re
 import stat
 import tempfile
+import tomllib
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-from mpxgat.errors import InputError, OutputError, printable
-from mpxgat.io.limits import most_unpacked
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mpxgat.errors import InputError, OutputError, printable, quoted
 
 _BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
@@ -143,3 +150,125 @@ def _reason(problem: Exception) -> str:
     if isinstance(problem, FileNotFoundError):
         return "no such file or folder"
     return printable(getattr(problem, "strerror", None) or problem)
+
+
+# How much a file may grow to when it is read; what would grow to more was made to fill the memory, or by mistake.
+#
+# Packed bytes are unpacked, cells that a file leaves out are filled up, what is said once of a unit is given to all its
+# nodes. Each is useful, and each can make gigabytes of a few kilobytes.
+
+
+# Text of networks packs to a tenth or so. What packs to less than a hundredth says the same again and again.
+_UNPACKED_FOR_A_BYTE, _LEAST_UNPACKED = 100, 1 << 24
+# A cell that is there takes two bytes and more of the file.
+_CELLS_FOR_A_BYTE, _LEAST_CELLS = 5, 1 << 21
+_REPEATED_FOR_A_BYTE, _LEAST_REPEATED = 5, 1 << 26
+
+
+def most_unpacked(packed: int, least: int = _LEAST_UNPACKED) -> int:
+    """Bytes that so many packed bytes may unpack to."""
+    return max(least, _UNPACKED_FOR_A_BYTE * packed)
+
+
+def check_filled(rows: int, columns: int, size: int, path: Path) -> None:
+    """InputError if a table with a cell for every node and column is too large for a file of ``size`` bytes."""
+    most = max(_LEAST_CELLS, _CELLS_FOR_A_BYTE * size)
+    if rows * columns > most:
+        raise InputError(
+            f"{columns} columns about {rows} nodes, most of them left out, would fill up to {rows * columns} cells, "
+            f"expected at most {most} in a file of this size",
+            path,
+        )
+
+
+def taken(column: pa.LargeStringArray, rows: pa.Array, name: str, size: int, path: Path) -> pa.LargeStringArray:
+    """``column.take(rows)``; InputError if texts that stand in the file once would be repeated too often."""
+    lengths = np.append(pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False), 0)
+    total = int(lengths[pc.fill_null(rows, len(column)).to_numpy(zero_copy_only=False)].sum())
+    most = max(_LEAST_REPEATED, _REPEATED_FOR_A_BYTE * size)
+    if total > most:
+        raise InputError(
+            f"{quoted(name)} given to every node would take {total} bytes, expected at most {most} "
+            "for a file of this size",
+            path,
+        )
+    return column.take(rows)
+
+
+# JSON Lines files that are added to: a value a line, each written whole; a last line that a crash cut off is none.
+
+
+Line = tuple[int, dict[str, Any]]
+"""A line's number, from 1, and the object on it."""
+
+
+def read_json_lines(path: Path, what: str) -> list[Line]:
+    """The objects in a file, none if there is no file; InputError names a line that is "not ``what``"."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    except OSError as problem:
+        raise InputError(f"cannot read: {printable(problem.strerror)}", path) from None
+    lines = content[: content.rfind(b"\n") + 1].split(b"\n")
+    return [(number, _parsed(line, what, path, number)) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def append_json_line(path: Path, value: Mapping[str, Any]) -> None:
+    """Add a line at the end, on disk when this returns; OutputError, and the file as it was, if that cannot be."""
+    line = json.dumps(value, allow_nan=False).encode() + b"\n"
+    try:
+        with open(path, "ab+") as stream:
+            stream.seek(0)
+            end = stream.read().rfind(b"\n") + 1
+            try:
+                stream.truncate(end)
+                stream.write(line)
+                stream.flush()
+                os.fsync(stream.fileno())
+            except OSError:
+                os.truncate(path, end)
+                raise
+    except OSError as problem:
+        raise OutputError(f"{printable(path, 300)}: cannot write: {printable(problem.strerror)}") from None
+
+
+def _parsed(line: bytes, what: str, path: Path, number: int) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as problem:
+        raise InputError(f"not {what} ({printable(problem)})", path, number) from None
+    if not isinstance(value, dict):
+        raise InputError(f"not {what} (a JSON {type(value).__name__})", path, number)
+    return value
+
+
+# TOML files, read with every mishap named.
+#
+# They hold settings and are small. A larger one, or a key of hundreds of parts, for which the parser would take memory
+# in the square of their number, is refused.
+
+
+_MOST_BYTES = 1 << 20
+_MOST_DOTS = 200
+_NUMBER = re.compile(rb"(?<![.\w])[0-9_]+\.[0-9_]+(?:[eE][-+]?[0-9]+)?(?![.\w])")
+_PLACE_IN_MESSAGE = re.compile(r" \(at line (\d+), column \d+\)$")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The content of a TOML file; InputError, with the line where it is known, if it is none."""
+    content = read_text(path)
+    if len(content) > _MOST_BYTES:
+        raise InputError(f"{len(content)} bytes, expected a TOML file of at most {_MOST_BYTES}", path)
+    for place, line in enumerate(content.split(b"\n"), 1):
+        if line.count(b".") > _MOST_DOTS and _NUMBER.sub(b"", line).count(b".") > _MOST_DOTS:
+            raise InputError(f"more than {_MOST_DOTS} dots in a line, expected keys of few parts", path, place)
+    try:
+        return tomllib.loads(content.decode())
+    except tomllib.TOMLDecodeError as problem:
+        message = str(problem)
+        found = _PLACE_IN_MESSAGE.search(message)
+        number = int(found[1]) if found else None
+        raise InputError(f"not TOML: {_PLACE_IN_MESSAGE.sub('', message)}", path, number) from None
+    except (ValueError, RecursionError) as problem:  # a number of thousands of digits, lists within lists without end
+        raise InputError(f"not TOML: {printable(problem)}", path) from None

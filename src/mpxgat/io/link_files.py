@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 
 from mpxgat.errors import InputError, OutputError, quoted
 from mpxgat.graph import MultiplexGraph
-from mpxgat.io.csv_tables import csv_bytes, read_csv_table
 from mpxgat.io.files import write_files
-from mpxgat.io.layer_names import number_layers
-from mpxgat.io.parquet_tables import parquet_bytes, read_parquet_table
-from mpxgat.io.tables import Table
+from mpxgat.io.parquet import parquet_bytes, read_parquet_table
+from mpxgat.io.tables import Table, csv_bytes, number_layers, read_csv_table
 
 _CSV, _PARQUET = (".csv", ".csv.gz"), ".parquet"
 _COLUMNS = ("source", "source_layer", "target", "target_layer")

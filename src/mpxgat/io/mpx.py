@@ -1,41 +1,436 @@
-"""The ``.mpx`` files of uunet (Python) and multinet (R): sections of comma-separated rows.
+"""The text of an ``.mpx`` file cut into sections, and sections into fields, with the line of every row.
 
-What becomes of them here:
-
-- Directed layers become undirected; loops leave their node; the largest weight of repeated edges stays.
-- Type multiplex (the default): nodes that share an actor are linked. Type multilayer: inter links are exactly the rows
-  that join two layers, if there are such rows, if #LAYERS declares a pair of different layers, or if a section
-  #INTERLAYER EDGES occurs; otherwise nodes that share an actor are linked.
-- A node is an actor in a layer: in an edge, in a loop, or under #VERTICES. An actor that is only under #ACTORS is none.
-- Layers come in the order of #LAYERS; without that section, in the order in which vertices and then edges name them.
-- The numeric edge attribute ``weight`` is the weight; other edge attributes are passed over.
-- Numeric vertex attributes called ``h:NAME`` and ``v:NAME`` are horizontal and vertical features. All other attributes
-  of vertices and actors are kept as text. (Actor attributes are never features: they would tell who is who.)
+A section starts with a line ``#NAME`` (any case) and may occur anywhere, more than once. Rows are fields
+separated by commas; blanks around a field do not count, and there is no quoting. Empty lines and lines that
+start with ``--`` say nothing. Rows before the first section are edges. `#TYPE` and `#VERSION` hold
+one value, on the next line or, in old files, on their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mpxgat.builder import EdgeTable, NodeTable, RowError, build
-from mpxgat.errors import InputError, printable, quoted
-from mpxgat.features import Features
-from mpxgat.graph import MultiplexGraph
-from mpxgat.identity import link_by_id
-from mpxgat.io.files import read_text
-from mpxgat.io.limits import check_filled, taken
-from mpxgat.io.mpx_schema import Columns, Schema, read_schema
-from mpxgat.io.mpx_sections import Sections, cut
-from mpxgat.io.mpx_values import Places, Values, check_width, first_true, layer_numbers, layers_in_order, values_of
-from mpxgat.io.mpx_writer import write
+from mpxgat.build import MAX_ID_BYTES, EdgeTable, NodeTable, RowError, build, link_by_id, links_of_shared_ids
+from mpxgat.errors import InputError, OutputError, printable, quoted
+from mpxgat.graph import Features, MultiplexGraph
+from mpxgat.io.columns import parse_numbers
+from mpxgat.io.files import check_filled, read_text, taken, write_files
 from mpxgat.io.registry import Format
+from mpxgat.io.tables import number_layers
+
+_BLANKS = " \t"
+_ALIASES = {
+    "NODE ATTRIBUTES": "VERTEX ATTRIBUTES",
+    "NODES": "VERTICES",
+    "VERTEXES": "VERTICES",
+}
+_SECTIONS = (
+    "VERSION",
+    "TYPE",
+    "LAYERS",
+    "ACTOR ATTRIBUTES",
+    "VERTEX ATTRIBUTES",
+    "EDGE ATTRIBUTES",
+    "INTRALAYER EDGE ATTRIBUTES",
+    "INTERLAYER EDGE ATTRIBUTES",
+    "ACTORS",
+    "VERTICES",
+    "EDGES",
+    "INTRALAYER EDGES",
+    "INTERLAYER EDGES",
+)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Field k of row r is ``fields[start[r] + k]`` for k < ``count[r]``; the row stands in line ``line[r]``."""
+
+    fields: pa.LargeStringArray
+    start: NDArray[np.int64]
+    count: NDArray[np.int64]
+    line: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def column(self, position: int) -> pa.LargeStringArray:
+        """Field ``position`` of every row; every row must have it."""
+        return self.fields.take(pa.array(self.start + position))
+
+    def scattered(self, position: NDArray[np.int64]) -> pa.LargeStringArray:
+        """Field ``position[r]`` of row r; null where that is negative."""
+        return self.fields.take(pa.array(self.start + position, mask=position < 0))
+
+    def row(self, number: int) -> list[str]:
+        """All fields of one row."""
+        fields: list[str] = self.fields.slice(self.start[number], self.count[number]).to_pylist()
+        return fields
+
+
+@dataclass(frozen=True)
+class Sections:
+    """A file's sections: rows by section name, and which names occur (an empty section occurs too)."""
+
+    rows: dict[str, Rows]
+    present: frozenset[str]
+
+    def get(self, name: str) -> Rows:
+        """The rows of a section; none if it does not occur."""
+        return self.rows[name]
+
+    def value(self, name: str) -> tuple[str, int] | None:
+        """The single value of `TYPE` or `VERSION` and its line; the last one if there are several."""
+        rows = self.rows[name]
+        return (rows.fields[int(rows.start[-1])].as_py(), int(rows.line[-1])) if len(rows) else None
+
+
+def cut(text: bytes, path: Path) -> Sections:
+    """The sections of a file; an unknown section's name is an error with its line."""
+    # One array that holds the whole text, seen as a string without copying it.
+    offsets = pa.py_buffer(np.array([0, len(text)], dtype=np.int64))
+    whole = pa.LargeStringArray.from_buffers(1, offsets, pa.py_buffer(text))
+    lines = pc.ascii_trim(pc.split_pattern(whole, "\n").flatten(), characters=_BLANKS)
+    starts_section = pc.starts_with(lines, "#").to_numpy(zero_copy_only=False)
+    silent = pc.or_(pc.equal(pc.binary_length(lines), 0), pc.starts_with(lines, "--")).to_numpy(zero_copy_only=False)
+    is_row = ~(starts_section | silent)
+
+    heads = np.flatnonzero(starts_section)
+    kinds = np.full(len(heads) + 1, _SECTIONS.index("EDGES"))
+    for number, line in enumerate(heads.tolist(), start=1):
+        name, inline = _head(lines[line].as_py(), path, line + 1)
+        kinds[number] = _SECTIONS.index(name)
+        is_row[line] = inline
+    kind_of_line = np.where(is_row, kinds[np.cumsum(starts_section)], -1)
+    rows = {name: _split(lines, np.flatnonzero(kind_of_line == kind)) for kind, name in enumerate(_SECTIONS)}
+    for name in ("TYPE", "VERSION"):
+        rows[name] = _without_heads(rows[name], name)
+    return Sections(rows, frozenset(_SECTIONS[kind] for kind in kinds[1:]))
+
+
+def _head(text: str, path: Path, line: int) -> tuple[str, bool]:
+    """Name of the section that starts here, and whether the line also holds its value."""
+    words = text[1:].partition("--")[0].upper().split()
+    if words and words[0] in ("TYPE", "VERSION"):
+        return words[0], len(words) > 1
+    name = " ".join(words)
+    name = _ALIASES.get(name, name)
+    if name not in _SECTIONS:
+        raise InputError(
+            f"unknown section {quoted(text)}, expected one such as #LAYERS, #ACTORS, #VERTICES or #EDGES", path, line
+        )
+    return name, False
+
+
+def _split(lines: pa.LargeStringArray, which: NDArray[np.int64]) -> Rows:
+    split = pc.split_pattern(lines.take(pa.array(which)), ",")
+    count = pc.list_value_length(split).to_numpy(zero_copy_only=False).astype(np.int64)
+    return Rows(
+        fields=pc.ascii_trim(split.flatten(), characters=_BLANKS),
+        start=np.cumsum(count) - count,
+        count=count,
+        line=which + 1,
+    )
+
+
+def _without_heads(rows: Rows, name: str) -> Rows:
+    """Values that stand on the line of their section's name, freed from that name and a comment behind them."""
+    pattern = rf"(?i)^#[ \t]*{name}[ \t]*|[ \t]*--.*$"
+    return Rows(pc.replace_substring_regex(rows.fields, pattern, ""), rows.start, rows.count, rows.line)
+
+
+# What the head of an ``.mpx`` file declares: its type, its layers and the attributes of their rows.
+
+
+_NUMBER_TYPES = frozenset({"NUMERIC", "DOUBLE", "INTEGER", "INT"})
+_TEXT_TYPES = frozenset({"STRING", "TEXT", "TIME", "STRINGSET", "TIMESET", "INTEGERSET", "DOUBLESET"})
+_VERSIONS = frozenset({"1", "1.0", "2", "2.0", "3", "3.0"})
+_DIRECTIONS = frozenset({"DIRECTED", "UNDIRECTED"})
+
+
+class Attribute(NamedTuple):
+    """A declared column of values."""
+
+    name: str
+    is_number: bool
+
+
+Columns = list[Attribute]
+
+
+@dataclass
+class Schema:
+    """Declarations of a file. ``layers`` is None where the file does not declare its layers.
+
+    Values of an edge follow in the order: those of its layer (or pair of layers), then those of all edges.
+    """
+
+    is_multiplex: bool
+    layers: list[str] | None
+    declares_pairs: bool
+    actor: Columns = field(default_factory=list)
+    vertex: dict[str, Columns] = field(default_factory=dict)
+    edge: dict[tuple[str, str], Columns] = field(default_factory=dict)
+    every_intra_edge: Columns = field(default_factory=list)
+    every_inter_edge: Columns = field(default_factory=list)
+
+    def edge_columns(self, one: str, other: str) -> Columns:
+        """Columns of the values of an edge between two layers, or within one."""
+        general = self.every_intra_edge if one == other else self.every_inter_edge
+        return [*self.edge.get(_pair(one, other), []), *general]
+
+
+def read_schema(sections: Sections, path: Path) -> Schema:
+    """The declarations of a file; the first wrong line is an InputError."""
+    is_multiplex = _is_multiplex(sections, path)
+    layers, declares_pairs = _layers(sections.get("LAYERS"), is_multiplex, path)
+    schema = Schema(is_multiplex, layers, declares_pairs)
+    known = None if layers is None else set(layers)
+    seen: set[tuple[int, str]] = set()
+    for _, attribute, line in _declarations(sections, "ACTOR ATTRIBUTES", (0,), path):
+        _add(schema.actor, attribute, seen, path, line)
+    for keys, attribute, line in _declarations(sections, "VERTEX ATTRIBUTES", (1,), path):
+        _check_known(keys, known, path, line)
+        _add(schema.vertex.setdefault(keys[0], []), attribute, seen, path, line)
+    for section, allowed, general in (
+        ("EDGE ATTRIBUTES", (0, 1, 2), (schema.every_intra_edge, schema.every_inter_edge)),
+        ("INTRALAYER EDGE ATTRIBUTES", (0, 1), (schema.every_intra_edge,)),
+        ("INTERLAYER EDGE ATTRIBUTES", (0, 2), (schema.every_inter_edge,)),
+    ):
+        for keys, attribute, line in _declarations(sections, section, allowed, path):
+            _check_known(keys, known, path, line)
+            columns = (schema.edge.setdefault(_pair(keys[0], keys[-1]), []),) if keys else general
+            for column in columns:
+                _add(column, attribute, seen, path, line)
+    return schema
+
+
+def layer_name_problem(name: str) -> str | None:
+    """What is wrong with a layer's name, or None."""
+    if not name:
+        return "an empty layer name, expected at least one character"
+    if len(name.encode()) > MAX_ID_BYTES:
+        return f"layer {quoted(name)} has a name of more than {MAX_ID_BYTES} bytes"
+    return None
+
+
+def _pair(one: str, other: str) -> tuple[str, str]:
+    return (one, other) if one <= other else (other, one)
+
+
+def _is_multiplex(sections: Sections, path: Path) -> bool:
+    version, kind = sections.value("VERSION"), sections.value("TYPE")
+    if version and version[0] not in _VERSIONS:
+        raise InputError(f"version {quoted(version[0])}, expected 3.0", path, version[1])
+    if kind and kind[0].lower() not in ("multiplex", "multilayer"):
+        raise InputError(f"type {quoted(kind[0])}, expected multiplex or multilayer", path, kind[1])
+    is_multiplex = kind is None or kind[0].lower() == "multiplex"
+    for name in ("INTERLAYER EDGES", "INTERLAYER EDGE ATTRIBUTES"):
+        if is_multiplex and len(sections.get(name)):
+            line = int(sections.get(name).line[0])
+            raise InputError(f"#{name} in a file of type multiplex, expected #TYPE multilayer", path, line)
+    return is_multiplex
+
+
+def _layers(rows: Rows, is_multiplex: bool, path: Path) -> tuple[list[str] | None, bool]:
+    """Declared layers in order, or None, and whether a pair of different layers is among the declarations."""
+    names: dict[str, bool] = {}  # is the layer itself declared, or only a pair with it?
+    pairs = False
+    width = 1 if is_multiplex else 2
+    expected = "layer," * width + "DIRECTED or " + "layer," * width + "UNDIRECTED"
+    for number in range(len(rows)):
+        fields, line = rows.row(number), int(rows.line[number])
+        keys, flags = fields[:width], fields[width:]
+        if not _DIRECTIONS & {flag.upper() for flag in flags}:
+            raise InputError(f"{quoted(','.join(fields))}, expected {expected}", path, line)
+        for name in keys:
+            problem = layer_name_problem(name)
+            if problem:
+                raise InputError(problem, path, line)
+        if keys[0] != keys[-1]:
+            pairs = True
+            for name in keys:
+                names.setdefault(name, False)
+        elif names.get(keys[0]):
+            raise InputError(f"layer {quoted(keys[0])} is declared twice, expected once", path, line)
+        else:
+            names[keys[0]] = True
+    return list(names) or None, pairs
+
+
+def _declarations(
+    sections: Sections, section: str, allowed: tuple[int, ...], path: Path
+) -> list[tuple[list[str], Attribute, int]]:
+    """Rows ``[layer,[layer,]]name,TYPE`` as (layers, attribute, line); ``allowed`` numbers of layers."""
+    rows = sections.get(section)
+    found = []
+    for number in range(len(rows)):
+        fields, line = rows.row(number), int(rows.line[number])
+        if len(fields) - 2 not in allowed:
+            forms = " or ".join("layer," * count + "name,TYPE" for count in allowed)
+            raise InputError(f"{quoted(','.join(fields))}, expected {forms}", path, line)
+        *keys, name, kind = fields
+        if kind.upper() not in _NUMBER_TYPES | _TEXT_TYPES:
+            raise InputError(f"attribute type {quoted(kind)}, expected STRING or NUMERIC", path, line)
+        if not name:
+            raise InputError("an attribute with an empty name, expected at least one character", path, line)
+        found.append((keys, Attribute(name, kind.upper() in _NUMBER_TYPES), line))
+    return found
+
+
+def _check_known(keys: list[str], layers: set[str] | None, path: Path, line: int) -> None:
+    for name in keys:
+        if layers is not None and name not in layers:
+            raise InputError(f"unknown layer {quoted(name)}, expected one of those under #LAYERS", path, line)
+
+
+def _add(columns: Columns, attribute: Attribute, seen: set[tuple[int, str]], path: Path, line: int) -> None:
+    """Add an attribute; ``seen`` holds the names that lists of columns, known by their identity, have already."""
+    key = (id(columns), attribute.name)
+    if key in seen:
+        raise InputError(f"attribute {quoted(attribute.name)} is declared twice, expected once", path, line)
+    seen.add(key)
+    columns.append(attribute)
+
+
+# Rows of an ``.mpx`` file placed in their layers, and the values that follow in them as declared.
+
+
+@dataclass(frozen=True)
+class Places:
+    """Rows of a section whose fields ``layer_fields`` name layers; the first fields are called ``named``."""
+
+    rows: Rows
+    named: tuple[str, ...]
+    layer_fields: tuple[int, ...]
+
+
+# ---- layers --------------------------------------------------------------------------------------------
+
+
+def check_width(place: Places, path: Path) -> None:
+    """Every row has at least the fields that say what it is about."""
+    row = first_true(place.rows.count < len(place.named))
+    if row is not None:
+        raise InputError(_wrong_width(place.rows, row, place.named), path, int(place.rows.line[row]))
+
+
+def _wrong_width(rows: Rows, row: int, expected: Sequence[str]) -> str:
+    found = quoted(",".join(rows.row(row)))
+    return f"{found} has {rows.count[row]} values, expected {len(expected)}: {printable(','.join(expected), 200)}"
+
+
+def layers_in_order(places: Sequence[Places], path: Path) -> list[str]:
+    """Layers as the rows name them, each when first seen."""
+    names: dict[str, None] = {}
+    for place in places:
+        # Field by field within a row: two columns side by side, read along the rows.
+        columns = [place.rows.column(field) for field in dict.fromkeys(place.layer_fields)]
+        along = np.arange(len(place.rows) * len(columns)).reshape(len(columns), -1).T.ravel()
+        found = pc.unique(pa.chunked_array(columns, pa.large_string()).take(pa.array(along))).to_pylist()
+        for name in found:
+            problem = layer_name_problem(name)
+            if problem:
+                hits = [pc.index(column, name).as_py() for column in columns]
+                row = min(hit for hit in hits if hit >= 0)
+                raise InputError(problem, path, int(place.rows.line[row]))
+        names.update(dict.fromkeys(found))
+    return list(names)
+
+
+def layer_numbers(place: Places, layers: list[str], path: Path) -> list[NDArray[np.int64]]:
+    """For every layer field its layers' numbers, one for each row."""
+
+    def error(message: str, row: int) -> InputError:
+        return InputError(message, path, int(place.rows.line[row]))
+
+    return [number_layers(pa.chunked_array([place.rows.column(f)]), layers, error) for f in place.layer_fields]
+
+
+# ---- values --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Values:
+    """The declared values behind the key fields of rows: row r has the columns ``columns[kind[r]]``."""
+
+    rows: Rows
+    kind: NDArray[np.int64]
+    columns: list[Columns]
+    first: int
+
+    def wanted(self, name: str, *, numbers: bool) -> NDArray[np.int64]:
+        """(rows,) the field that holds attribute ``name``, or -1; ``numbers``: only if it is declared numeric."""
+        position = np.full(max(len(self.columns), 1), -1, dtype=np.int64)
+        for kind, place in self._places[numbers].get(name, ()):
+            position[kind] = self.first + place
+        return position[self.kind]
+
+    @cached_property
+    def _places(self) -> dict[bool, dict[str, list[tuple[int, int]]]]:
+        """Of numeric attributes, and of all: by name the kinds that have it, each with its place (the last wins)."""
+        places: dict[bool, dict[str, list[tuple[int, int]]]] = {True: {}, False: {}}
+        for kind, columns in enumerate(self.columns):
+            for place, attribute in enumerate(columns):
+                for found in (places[False], *([places[True]] if attribute.is_number else [])):
+                    found.setdefault(attribute.name, []).append((kind, place))
+        return places
+
+    def numbers(self, name: str, default: float, path: Path) -> NDArray[np.float64] | None:
+        """(rows,) values of a numeric attribute; None where no row has it."""
+        field = self.wanted(name, numbers=True)
+        if (field < 0).all():
+            return None
+        having = np.flatnonzero(field >= 0)
+        texts = self.rows.fields.take(pa.array(self.rows.start[having] + field[having]))
+        values = np.full(len(field), default)
+        try:
+            values[having] = parse_numbers(pa.chunked_array([texts]), printable(name), "values")
+        except RowError as problem:
+            raise InputError(problem.message, path, int(self.rows.line[having[problem.row]])) from None
+        return values
+
+
+def values_of(place: Places, kind: NDArray[np.int64], columns_of: Callable[[int], Columns], path: Path) -> Values:
+    """Rows with their columns, told by ``kind`` (a number); every row must have exactly the declared values."""
+    kinds, kind_of_row = np.unique(kind, return_inverse=True)
+    columns = [columns_of(number) for number in kinds.tolist()]
+    width = np.array([len(place.named) + len(declared) for declared in columns] or [0])
+    row = first_true(place.rows.count != width[kind_of_row])
+    if row is not None:
+        expected = [*place.named, *(attribute.name for attribute in columns[kind_of_row[row]])]
+        raise InputError(_wrong_width(place.rows, row, expected), path, int(place.rows.line[row]))
+    return Values(place.rows, kind_of_row, columns, len(place.named))
+
+
+def first_true(mask: NDArray[np.bool_]) -> int | None:
+    return int(mask.argmax()) if mask.any() else None
+
+
+# The ``.mpx`` files of uunet (Python) and multinet (R): sections of comma-separated rows.
+#
+# What becomes of them here:
+#
+# - Directed layers become undirected; loops leave their node; the largest weight of repeated edges stays.
+# - Type multiplex (the default): nodes that share an actor are linked. Type multilayer: inter links are exactly the
+#   rows that join two layers, if there are such rows, if #LAYERS declares a pair of different layers, or if a section
+#   #INTERLAYER EDGES occurs; otherwise nodes that share an actor are linked.
+# - A node is an actor in a layer: in an edge, in a loop, or under #VERTICES. An actor that is only under #ACTORS is
+#   none.
+# - Layers come in the order of #LAYERS; without that section, in the order in which vertices and then edges name them.
+# - The numeric edge attribute ``weight`` is the weight; other edge attributes are passed over.
+# - Numeric vertex attributes called ``h:NAME`` and ``v:NAME`` are horizontal and vertical features. All other
+#   attributes of vertices and actors are kept as text. (Actor attributes are never features: they would tell who is
+#   who.)
+
 
 _INTRA = (("actor", "actor", "layer"), (2, 2))
 _INTER = (("actor", "layer", "actor", "layer"), (1, 3))
@@ -166,6 +561,128 @@ def _with_actor_attributes(
         own = attributes.get(name)
         attributes[name] = column if own is None else pc.if_else(pc.equal(own, ""), column, own)
     return replace(graph, attributes=attributes)
+
+
+# Writing ``.mpx`` files that uunet reads, and that we read back as the same graph.
+#
+# Type multiplex where the inter links are what the ids imply, else multilayer with a row for every link. Nodes
+# without links, and all nodes of a graph with features or attributes, stand under #VERTICES.
+
+
+_UNWRITABLE = r"[,\n\r\x00]|^[ \t]|[ \t]$"
+_UNWRITABLE_START = r"^(#|--)"
+
+
+def write(graph: MultiplexGraph, path: Path) -> list[Path]:
+    """Write a graph; OutputError where an id, name or text has characters that the format cannot hold."""
+    _check_texts(graph)
+    is_multiplex = graph.inter_weight is None and np.array_equal(links_of_shared_ids(graph), graph.inter)
+    sections = [
+        ("VERSION", ["3.0"]),
+        ("TYPE", ["multiplex" if is_multiplex else "multilayer"]),
+        ("LAYERS", _layer_rows(graph, is_multiplex)),
+        ("VERTEX ATTRIBUTES", _attribute_rows(graph)),
+        ("EDGE ATTRIBUTES", ["weight,NUMERIC"] if _weighted(graph) else []),
+        ("VERTICES", _vertex_rows(graph, is_multiplex)),
+        ("EDGES", _edge_rows(graph, is_multiplex)),
+    ]
+    # uunet stumbles over an empty section other than the last, and over empty lines within one.
+    parts = [f"#{name}\n" + "".join(f"{row}\n" for row in rows) for name, rows in sections if rows or name == "EDGES"]
+    return write_files({path: "\n".join(parts).encode()})
+
+
+def _weighted(graph: MultiplexGraph) -> bool:
+    return graph.intra_weight is not None or graph.inter_weight is not None
+
+
+def _layer_rows(graph: MultiplexGraph, is_multiplex: bool) -> list[str]:
+    if is_multiplex:
+        return [f"{layer},UNDIRECTED" for layer in graph.layers]
+    # Declaring a pair of different layers says that the inter links are the rows, even if there are none.
+    pairs = np.unique(graph.node_layer[graph.inter], axis=0).tolist() or [(0, 1)]
+    return [f"{layer},{layer},UNDIRECTED" for layer in graph.layers] + [
+        f"{graph.layers[one]},{graph.layers[other]},UNDIRECTED" for one, other in pairs
+    ]
+
+
+def _attribute_rows(graph: MultiplexGraph) -> list[str]:
+    features = [f"{name},NUMERIC" for name in _feature_names(graph)]
+    texts = [f"{name},STRING" for name in graph.attributes]
+    return [f"{layer},{declared}" for layer in graph.layers for declared in features + texts]
+
+
+def _feature_names(graph: MultiplexGraph) -> list[str]:
+    horizontal, vertical = graph.horizontal_features, graph.vertical_features
+    return [f"h:{name}" for name in (horizontal.names if horizontal else ())] + [
+        f"v:{name}" for name in (vertical.names if vertical else ())
+    ]
+
+
+def _vertex_rows(graph: MultiplexGraph, is_multiplex: bool) -> list[str]:
+    columns: list[pa.Array] = []
+    for part in (graph.horizontal_features, graph.vertical_features):
+        columns += [_as_text(part.values[:, place]) for place in range(len(part.names))] if part else []
+    columns += graph.attributes.values()
+    listed = np.arange(graph.n_nodes)
+    if not columns:
+        linked = graph.intra if is_multiplex else np.concatenate([graph.intra, graph.inter])
+        listed = np.setdiff1d(listed, linked)
+    rows = pa.array(listed)
+    layers = _layer_column(graph, listed)
+    return _joined_fields([graph.ids.take(rows), layers, *(column.take(rows) for column in columns)])
+
+
+def _edge_rows(graph: MultiplexGraph, is_multiplex: bool) -> list[str]:
+    links = graph.intra if is_multiplex else np.concatenate([graph.intra, graph.inter])
+    source, target = (graph.ids.take(pa.array(links[:, end])) for end in (0, 1))
+    if is_multiplex:
+        columns = [source, target, _layer_column(graph, links[:, 0])]
+    else:
+        columns = [source, _layer_column(graph, links[:, 0]), target, _layer_column(graph, links[:, 1])]
+    if _weighted(graph):
+        weights = [
+            np.ones(len(part)) if weight is None else weight
+            for part, weight in ((graph.intra, graph.intra_weight), (graph.inter, graph.inter_weight))
+        ]
+        columns.append(_as_text(np.concatenate(weights)[: len(links)]))
+    return _joined_fields(columns)
+
+
+def _layer_column(graph: MultiplexGraph, nodes: np.ndarray[tuple[int, ...], np.dtype[np.integer]]) -> pa.Array:
+    return pa.array(graph.layers, pa.large_string()).take(pa.array(graph.node_layer[nodes]))
+
+
+def _as_text(values: np.ndarray[tuple[int, ...], np.dtype[np.floating]]) -> pa.Array:
+    """The shortest texts that read as the same numbers."""
+    return pa.array(np.ascontiguousarray(values)).cast(pa.large_string())
+
+
+def _joined_fields(columns: list[pa.Array]) -> list[str]:
+    rows: list[str] = pc.binary_join_element_wise(*columns, pa.scalar(",", pa.large_string())).to_pylist()
+    return rows
+
+
+def _check_texts(graph: MultiplexGraph) -> None:
+    _refuse(graph.ids, "node id", f"{_UNWRITABLE}|{_UNWRITABLE_START}")
+    _refuse(graph.layers, "layer name", f"{_UNWRITABLE}|{_UNWRITABLE_START}")
+    features = _feature_names(graph)
+    _refuse(features, "feature", _UNWRITABLE)
+    _refuse(graph.attributes.keys(), "attribute", _UNWRITABLE)
+    for name, column in graph.attributes.items():
+        if not name or name in features:
+            raise OutputError(f"an .mpx file cannot hold an attribute called {quoted(name)}; use the parquet format")
+        _refuse(column, f"value of {quoted(name)}", _UNWRITABLE)
+
+
+def _refuse(texts: pa.Array | Iterable[str], what: str, pattern: str) -> None:
+    column = texts if isinstance(texts, pa.Array) else pa.array(list(texts), pa.large_string())
+    found = pc.match_substring_regex(column, pattern)
+    if pc.any(found).as_py():
+        text = column[pc.index(found, True).as_py()].as_py()
+        raise OutputError(
+            f"an .mpx file cannot hold the {what} {quoted(text)}: commas, line breaks, blanks at an end "
+            "and '#' or '--' at the start of a name mean something else there; use the parquet format"
+        )
 
 
 FORMAT = Format(

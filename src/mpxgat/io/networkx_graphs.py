@@ -17,12 +17,9 @@ import networkx as nx
 import numpy as np
 import pyarrow as pa
 
-from mpxgat.builder import EdgeTable, NodeTable, RowError, build
+from mpxgat.build import EdgeTable, NodeTable, RowError, build, link_by_id, links_of_shared_ids
 from mpxgat.errors import GraphError, InputError, OutputError, quoted
-from mpxgat.features import Features
-from mpxgat.graph import MultiplexGraph
-from mpxgat.identity import link_by_id, links_of_shared_ids
-from mpxgat.nodes import Node, describe
+from mpxgat.graph import Features, MultiplexGraph, Node, describe
 
 Anchor = tuple[tuple[Hashable, Hashable], tuple[Hashable, Hashable]]
 _EXPLICIT = "explicit"  # graph attribute "inter": the inter links are the edges, even if there are none

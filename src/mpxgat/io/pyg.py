@@ -14,10 +14,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mpxgat.builder import EdgeTable, NodeTable, RowError, build
+from mpxgat.build import EdgeTable, NodeTable, RowError, build
 from mpxgat.errors import GraphError, InputError, MissingExtraError, OutputError, quoted
-from mpxgat.features import Features
-from mpxgat.graph import MultiplexGraph
+from mpxgat.graph import Features, MultiplexGraph
 
 if TYPE_CHECKING:
     from torch_geometric.data import HeteroData

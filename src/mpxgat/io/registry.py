@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from mpxgat.builder import RowError
+from mpxgat.build import RowError
 from mpxgat.errors import GraphError, InputError, SettingError, quoted
 from mpxgat.graph import MultiplexGraph
 

@@ -1,8 +1,15 @@
 """Who is who: from calibrated candidates to one-to-one matches that agree over all layers, with reasons."""
 
-from mpxgat.matching.matcher import Candidates, Explanation, Matcher, Reason
-from mpxgat.matching.matches import Matches, match_all, match_layers
-from mpxgat.matching.reasons import with_reasons
+from mpxgat.matching.match import (
+    Candidates,
+    Explanation,
+    Matcher,
+    Matches,
+    Reason,
+    match_all,
+    match_layers,
+    with_reasons,
+)
 
 __all__ = [
     "Candidates",

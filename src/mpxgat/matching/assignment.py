@@ -10,7 +10,7 @@ from scipy.sparse import csgraph
 from scipy.special import logit
 
 from mpxgat.errors import SettingError
-from mpxgat.links import label_components
+from mpxgat.pairs import label_components
 
 Places = NDArray[np.int64]
 

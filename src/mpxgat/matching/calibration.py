@@ -15,7 +15,7 @@ from scipy.optimize import isotonic_regression
 from scipy.special import expit
 
 from mpxgat.errors import SettingError
-from mpxgat.frozen import frozen
+from mpxgat.graph import frozen
 
 Numbers = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]

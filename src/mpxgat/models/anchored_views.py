@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mpxgat.graph import MultiplexGraph
-from mpxgat.units import unit_matrix, unit_presence, unit_sizes
+from mpxgat.pairs import unit_matrix, unit_presence, unit_sizes
 
 Floats = NDArray[np.float32]
 Nodes = NDArray[np.int64]

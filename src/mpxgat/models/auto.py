@@ -8,15 +8,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mpxgat.arrays import Arrays
 from mpxgat.graph import MultiplexGraph
-from mpxgat.matching.matcher import Candidates, Explanation
-from mpxgat.matching.matches import Matches
+from mpxgat.io.arrays import Arrays
+from mpxgat.matching.match import Candidates, Explanation, Matches
 from mpxgat.models.anchored import Anchored
 from mpxgat.models.base import Model, Positions, Scores
-from mpxgat.models.evidence import Evidence
-from mpxgat.models.structural import Rules
-from mpxgat.training.session import Session
+from mpxgat.models.evidence.model import Evidence
+from mpxgat.models.rules import Rules
+from mpxgat.training.parallel import Session
 
 
 class Auto(Model):

@@ -1,21 +1,94 @@
-"""What every model can do: fit on a graph, score pairs of its nodes, be saved and loaded."""
+"""Settings of a model as a frozen dataclass: checked names and types, plain values in and out."""
 
 from __future__ import annotations
 
+import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpxgat.arrays import Arrays, graph_to_arrays
-from mpxgat.errors import SettingError, quoted
+from mpxgat.errors import GraphError, InputError, SettingError, printable, quoted
 from mpxgat.graph import MultiplexGraph
-from mpxgat.io.array_files import write_arrays
-from mpxgat.training.session import Session
+from mpxgat.io.arrays import Arrays, graph_from_arrays, graph_to_arrays, read_arrays, write_arrays
+from mpxgat.system import is_out_of_memory
+from mpxgat.training.parallel import Session
+
+if TYPE_CHECKING:  # models that do not train must not wait for torch
+    from mpxgat.training.links import Stream
+    from mpxgat.training.loop import Outcome
+
+_BEYOND_WHOLE = 2**63  # of 64 bits, with which everything computes
+AUTO, FULL = "auto", "full"  # what ``batch`` may be beside a number
+_WORDS = {"int": "a whole number", "float": "a number", "str": "a text"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Base of settings classes. Fields are ``int``, ``float`` or ``str``, each with a default, or one of them or None,
+    or several of them.
+
+    A class checks ranges in its ``__post_init__``.
+    """
+
+    @classmethod
+    def of(cls, /, **settings: Any) -> Self:
+        """Settings by name; SettingError for a name or a type that does not fit."""
+        kinds = {field.name: str(field.type) for field in fields(cls)}
+        for name, value in settings.items():
+            if name not in kinds:
+                raise SettingError(f"no setting {quoted(name)}; known are {', '.join(kinds)}")
+            _check_type(name, value, kinds[name])
+        return cls(**settings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+    def check_at_least(self, least: float, *names: str) -> None:
+        """SettingError for the first of these that is smaller (or no number at all)."""
+        for name in names:
+            value = getattr(self, name)
+            if not value >= least:
+                raise SettingError(f"{name} is {value}, expected at least {least}")
+
+    def check_share(self, *names: str) -> None:
+        """SettingError for the first of these that is not at least 0 and less than 1."""
+        for name in names:
+            value = getattr(self, name)
+            if not 0 <= value < 1:
+                raise SettingError(f"{name} is {value}, expected at least 0 and less than 1")
+
+
+def _check_type(name: str, value: Any, kind: str) -> None:
+    """An int of 64 bits where an int is expected (not a bool), a number where a float is, a text where a text is."""
+    whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < _BEYOND_WHOLE
+    fits = {
+        "int": whole,
+        "float": whole or isinstance(value, float),
+        "str": isinstance(value, str),
+        "None": value is None,
+    }
+    kinds = kind.split(" | ")
+    if not any(fits[each] for each in kinds):
+        expected = " or ".join(_WORDS[each] for each in kinds if each in _WORDS)
+        raise SettingError(f"{name} is {quoted(value)}, expected {expected}")
+
+
+def check_batch(batch: int | str) -> None:
+    """SettingError unless it is auto, full or a whole number of at least 1."""
+    if batch not in (AUTO, FULL) and (isinstance(batch, str) or batch < 1):
+        raise SettingError(f"batch is {quoted(batch)}, expected auto, full or a whole number of at least 1")
+
+
+# What every model can do: fit on a graph, score pairs of its nodes, be saved and loaded.
+
 
 KIND = "mpxgat-model-1"
 GRAPH, STATE = "graph.", "state."  # how the parts of a saved model are told apart
@@ -136,3 +209,164 @@ class Model(ABC):
         if not len(rows) or not len(cols):
             return True
         return bool(self.graph.node_layer[rows[0]] == self.graph.node_layer[cols[0]])
+
+
+# Models that give every node two vectors; dot products of them are the scores.
+
+
+_PAIRS_AT_ONCE = 1 << 16
+Vectors = NDArray[np.float32]
+
+
+class EmbeddingModel(Model):
+    """Scores intra pairs by horizontal vectors and inter pairs by vertical ones."""
+
+    _horizontal: Vectors | None = None
+    _vertical: Vectors | None = None
+
+    @property
+    def horizontal(self) -> Vectors:
+        """(n, d) where every node stands within its layer, aligned with ``graph.nodes``."""
+        return self._fitted(self._horizontal)
+
+    @property
+    def vertical(self) -> Vectors:
+        """(n, d) where every node stands across layers, aligned with ``graph.nodes``."""
+        return self._fitted(self._vertical)
+
+    def restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> Self:
+        """As every model does; GraphError unless there is a row of finite numbers for each node."""
+        super().restore(graph, state, notes)
+        for vectors in (self.horizontal, self.vertical):
+            if vectors.ndim != 2 or len(vectors) != graph.n_nodes or not np.isfinite(vectors).all():
+                raise GraphError(f"vectors of the shape {vectors.shape}, expected finite ones, one for each node")
+        return self
+
+    def score_block(self, rows: Positions, cols: Positions) -> Scores:
+        """One matrix product."""
+        vectors = self.horizontal if self._is_intra(rows, cols) else self.vertical
+        return vectors[rows].astype(np.float64) @ vectors[cols].astype(np.float64).T
+
+    def _score_intra(self, pairs: NDArray[np.int64]) -> Scores:
+        return _dots(self.horizontal, pairs)
+
+    def _score_inter(self, pairs: NDArray[np.int64]) -> Scores:
+        return _dots(self.vertical, pairs)
+
+    def _fitted(self, vectors: Vectors | None) -> Vectors:
+        _ = self.graph  # says so if the model is not fitted
+        assert vectors is not None
+        return vectors
+
+
+def _dots(vectors: Vectors, pairs: NDArray[np.int64]) -> Scores:
+    scores = np.empty(len(pairs), dtype=np.float64)
+    for start in range(0, len(pairs), _PAIRS_AT_ONCE):
+        first, second = pairs[start : start + _PAIRS_AT_ONCE].T
+        scores[start : start + _PAIRS_AT_ONCE] = np.einsum(
+            "ij,ij->i", vectors[first].astype(np.float64), vectors[second].astype(np.float64)
+        )
+    return scores
+
+
+# Models whose two vectors for every node come out of one training.
+
+
+class TrainedEmbedding(EmbeddingModel):
+    """Keeps settings and how the training went; a model trains in `_learn` and sets ``_outcome``."""
+
+    _part: ClassVar[str]  # what the training is called, in progress bars and records
+    _settings: Settings
+    _outcome: Outcome | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings, defaults included."""
+        return self._settings.to_dict()
+
+    @property
+    def history(self) -> dict[str, list[dict[str, float]]]:
+        """A row for each validation: epoch, loss, validation AUC, further readings of the model."""
+        return {self._part: self._trained.history}
+
+    def training_summary(self) -> dict[str, Any]:
+        """Epochs run, best epoch and its validation AUC."""
+        outcome = self._trained
+        numbers = {"epochs": outcome.epochs, "best_epoch": outcome.best_epoch, "best": outcome.best_value}
+        return {"parts": {self._part: numbers}}
+
+    def _stream(self, purpose: int) -> Stream:
+        """The random numbers for a purpose."""
+        from mpxgat.training.links import Stream
+
+        return Stream((self.seed, 0, purpose))
+
+    def _notes(self) -> dict[str, Any]:
+        return {"outcome": asdict(self._trained)}
+
+    @property
+    def _trained(self) -> Outcome:
+        _ = self.graph  # says so if the model is not fitted
+        assert self._outcome is not None
+        return self._outcome
+
+
+# Models by name. A model's module is imported when it is asked for, so that rules of thumb need no torch.
+
+
+_PLACES = {
+    "auto": "auto:Auto",
+    "evidence": "evidence.model:Evidence",
+    "anchored": "anchored:Anchored",
+    "mpxgat": "mpxgat:MPXGAT",
+    "mpxgat-random": "mpxgat:MPXGATRandom",
+    "gat": "mpxgat:GAT",
+    "graphsage": "sage:GraphSAGE",
+    "multiplexsage": "sage:MultiplexSAGE",
+    "gatne": "gatne:GATNE",
+    "rules": "rules:Rules",
+    "closure": "rules:Closure",
+    "exclusion": "rules:Exclusion",
+    "matched-neighbours": "rules:MatchedNeighbours",
+    "common-neighbours": "rules:CommonNeighbours",
+    "adamic-adar": "rules:AdamicAdar",
+    "degree": "rules:Degree",
+}
+
+
+def model_names() -> tuple[str, ...]:
+    """The names of all models."""
+    return tuple(_PLACES)
+
+
+def model_class(name: str) -> type[Model]:
+    """The class registered under a name; SettingError with a near name if there is none."""
+    if name not in _PLACES:
+        near = difflib.get_close_matches(name, _PLACES, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise SettingError(f"no model {quoted(name)}; {hint}known are {', '.join(_PLACES)}")
+    module, _, attribute = _PLACES[name].partition(":")
+    found: type[Model] = getattr(import_module(f"mpxgat.models.{module}"), attribute)
+    return found
+
+
+def make_model(name: str, /, *, seed: int = 0, **settings: Any) -> Model:
+    """A new, unfitted model; SettingError for an unknown name or a setting that does not fit."""
+    return model_class(name)(seed=seed, **settings)
+
+
+def load_model(path: str | PathLike[str]) -> Model:
+    """A fitted model that `Model.save` wrote; InputError if the file is damaged or something else."""
+    path = Path(path)
+    header, arrays = read_arrays(path, KIND)
+    graph_arrays = {name.removeprefix(GRAPH): array for name, array in arrays.items() if name.startswith(GRAPH)}
+    state = {name.removeprefix(STATE): array for name, array in arrays.items() if name.startswith(STATE)}
+    try:
+        model = make_model(header["model"], seed=header["seed"], **header["settings"])
+        return model.restore(graph_from_arrays(graph_arrays), state, header["notes"])
+    except (GraphError, SettingError) as problem:
+        raise InputError(str(problem), path) from None
+    except (KeyError, TypeError, ValueError, RuntimeError) as problem:
+        if is_out_of_memory(problem):
+            raise
+        raise InputError(f"a damaged model file ({printable(problem)})", path) from None

@@ -1,25 +1,46 @@
 """The neural parts of MPXGAT, in plain PyTorch: attention, blocks, networks, decoder. They take tensors, not graphs."""
 
-from mpxgat.nn.attention import AttentionDropout, attend, edge_softmax
-from mpxgat.nn.decoder import link_loss, pair_scores
-from mpxgat.nn.gat_h import HorizontalBlock
-from mpxgat.nn.gat_v import (
+from mpxgat.nn.attention import (
+    AttentionDropout,
+    Neighbourhood,
+    OneHot,
+    SeparateTransforms,
+    SharedTransform,
+    SomeRows,
+    attend,
+    edge_softmax,
+)
+from mpxgat.nn.mpxgat import (
+    PAPER,
+    PRESETS,
+    REFERENCE,
     Combination,
+    EdgeTerm,
     GatedTransform,
+    HorizontalBlock,
+    HorizontalNet,
+    HorizontalStyle,
     HorizontalTransform,
+    LinearMessages,
+    Messages,
+    MultiHeadAttention,
+    RowMessages,
     Shares,
+    Style,
     VerticalBlock,
+    VerticalNet,
+    VerticalStyle,
     WeightedSum,
+    Widths,
+    average_heads,
+    concatenate_heads,
     from_senders,
     once,
+    preset,
     repeated,
+    unit_rows,
 )
-from mpxgat.nn.messages import LinearMessages, Messages, RowMessages
-from mpxgat.nn.multi_head import EdgeTerm, MultiHeadAttention, average_heads, concatenate_heads
-from mpxgat.nn.neighbourhood import Neighbourhood
-from mpxgat.nn.presets import PAPER, PRESETS, REFERENCE, HorizontalStyle, Style, VerticalStyle, preset
-from mpxgat.nn.stack import HorizontalNet, VerticalNet, Widths, unit_rows
-from mpxgat.nn.transform import OneHot, SeparateTransforms, SharedTransform, SomeRows
+from mpxgat.nn.ops import link_loss, pair_scores
 
 __all__ = [
     "PAPER",

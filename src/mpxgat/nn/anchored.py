@@ -26,7 +26,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from mpxgat.nn.steady import add_row, column_sums, leaky_relu, product, sigmoid, softplus, total
+from mpxgat.nn.ops import add_row, column_sums, leaky_relu, product, sigmoid, softplus, total
 
 _NEAR = 2  # heads of one step, which share their columns
 _LARGEST_LOG_GATE = 4.0

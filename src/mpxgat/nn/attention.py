@@ -1,27 +1,409 @@
-"""Attention over a neighbourhood: edge softmax, dropout on its weights, and the weighted sum of messages.
-
-For every head, with l_i = <v_i, s_i> (``left``) and r_j = <v_j, t_j> (``right``):
-
-    e_ij  = LeakyReLU(l_i + r_j [+ u w_ij])
-    p_ij  = exp(e_ij) / Σ_{z in N(i)} exp(e_iz)
-    out_i = c_i Σ_j p_ij k_ij (t_j + b)     k: dropout's factors, 0 or 1/(1-p); optional: a scale c, a bias b
-
-Both passes go over edges sorted by receiver; nothing of size (edges, heads, d) is ever made. The backward pass sums
-the same entries sorted by sender, which in an undirected network is the same list in another order.
-"""
+"""`Neighbourhood`: who sends to whom, sorted by receiver, ready for several attention heads."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from mpxgat.errors import SettingError
-from mpxgat.nn.neighbourhood import HeadEdges, Neighbourhood
-from mpxgat.nn.rows import dot_bags, sum_rows
-from mpxgat.nn.steady import SLOPE, product
+from mpxgat.errors import GraphError, SettingError
+from mpxgat.nn.ops import SHORTEST_SIDE, SLOPE, add_product, add_row, dot_bags, product, products, sum_rows
+
+
+@dataclass(frozen=True, eq=False)
+class HeadEdges:
+    """The edges of a `Neighbourhood`, once for each of h heads.
+
+    The heads are h disjoint copies of the network: head k of node i is *row* i*h + k, so a tensor (n, h, d) is
+    (n*h, d) rows without moving a byte, and all heads are one sparse operation. Entries are sorted by
+    receiver, then head, then sender. As the network is undirected, entry k and ``reverse[k]`` are one link
+    seen from its two ends: sorted by sender, the entries' receivers are again ``senders``.
+    """
+
+    heads: int
+    offsets: Tensor  # (n*h+1,) entries of row p are offsets[p] … offsets[p+1]-1
+    senders: Tensor  # (E*h,) row of the sender
+    receivers: Tensor  # (E*h,) row of the receiver
+    reverse: Tensor  # (E*h,) the same link seen from the other end
+    position: Tensor  # (E, h) entry of edge e in head k
+    weights: Tensor | None  # (E*h,)
+
+    def per_edge(self, entries: Tensor) -> Tensor:
+        """(E*h,) in the order of entries -> (E, h) in the order of the neighbourhood's edges."""
+        return entries[self.position]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhood:
+    """N(i) of every node i, i itself included. Edges go both ways and are sorted by receiver, then sender.
+
+    offsets     (n+1,) edges into node i are offsets[i] … offsets[i+1]-1
+    senders     (E,) E = 2m + n for m links
+    reverse     (E,) position of the edge that goes the other way; a self-loop is its own
+    weights     (E,) weight of the link, 1 for self-loops; None if the links have none
+    """
+
+    offsets: Tensor
+    senders: Tensor
+    reverse: Tensor
+    weights: Tensor | None = None
+    _head_edges: dict[int, HeadEdges] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_links(cls, n_nodes: int, links: Tensor, weights: Tensor | None = None) -> Neighbourhood:
+        """From undirected links (m, 2), each given once, and optional weights (m,).
+
+        GraphError if a link joins a node with itself, appears twice, or names a node outside 0…n-1.
+        """
+        links = links.reshape(-1, 2).to(torch.int64)
+        _check(n_nodes, links)
+        nodes = torch.arange(n_nodes, device=links.device)
+        receivers = torch.cat([links[:, 0], links[:, 1], nodes])
+        senders = torch.cat([links[:, 1], links[:, 0], nodes])
+        keys, order = torch.sort(receivers * n_nodes + senders)
+        if len(keys) > 1 and bool((keys[1:] == keys[:-1]).any()):
+            first = int(keys[1:][keys[1:] == keys[:-1]][0])
+            raise GraphError(f"the link between {first // n_nodes} and {first % n_nodes} is given twice, expected once")
+        receivers, senders = receivers[order], senders[order]
+        if weights is not None:
+            weights = torch.cat([weights, weights, weights.new_ones(n_nodes)])[order]
+        offsets = torch.searchsorted(receivers, torch.arange(n_nodes + 1, device=links.device))
+        return cls(offsets, senders, torch.searchsorted(keys, senders * n_nodes + receivers), weights)
+
+    @classmethod
+    def one_way(cls, offsets: Tensor, senders: Tensor, weights: Tensor | None = None) -> Neighbourhood:
+        """Edges that need not go both ways, sorted by receiver; senders may be other nodes than the receivers.
+
+        For what has no backward pass, the only one that asks for ``reverse``.
+        """
+        return cls(offsets, senders, torch.arange(len(senders), device=senders.device), weights)
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_edges(self) -> int:
+        return len(self.senders)
+
+    @cached_property
+    def sizes(self) -> Tensor:
+        """(n,) |N(i)|, at least 1."""
+        return self.offsets.diff()
+
+    @cached_property
+    def receivers(self) -> Tensor:
+        """(E,) the receiving node of every edge."""
+        nodes = torch.arange(self.n_nodes, device=self.offsets.device)
+        return nodes.repeat_interleave(self.sizes, output_size=self.n_edges)
+
+    def head_edges(self, heads: int) -> HeadEdges:
+        """The edges for ``heads`` heads; made once."""
+        if heads not in self._head_edges:
+            self._head_edges[heads] = self._make_head_edges(heads)
+        return self._head_edges[heads]
+
+    def to(self, device: torch.device | str) -> Neighbourhood:
+        """The same on another device."""
+        moved = {
+            f.name: getattr(self, f.name).to(device) for f in fields(self) if isinstance(getattr(self, f.name), Tensor)
+        }
+        return replace(self, **moved, _head_edges={})
+
+    def _make_head_edges(self, heads: int) -> HeadEdges:
+        head = torch.arange(heads, device=self.offsets.device)
+        start, size = self.offsets[:-1], self.sizes
+        # Node i holds its `size` edges once for each head, one head after the other.
+        within = torch.arange(self.n_edges, device=head.device) - start[self.receivers]
+        position = (start * heads)[self.receivers, None] + head * size[self.receivers, None] + within[:, None]
+        entries = position.flatten()
+
+        def spread(edges: Tensor) -> Tensor:  # (E, h) -> (E*h,)
+            return torch.empty_like(edges).flatten().index_copy(0, entries, edges.flatten())
+
+        row_starts = (start * heads)[:, None] + head * size[:, None]
+        return HeadEdges(
+            heads=heads,
+            offsets=torch.cat([row_starts.flatten(), self.offsets[-1:] * heads]),
+            senders=spread(self.senders[:, None] * heads + head),
+            receivers=spread(self.receivers[:, None] * heads + head),
+            reverse=spread(position[self.reverse]),
+            position=position,
+            weights=None if self.weights is None else spread(self.weights[:, None].repeat(1, heads)),
+        )
+
+
+def _check(n_nodes: int, links: Tensor) -> None:
+    if not len(links):
+        return
+    if int(links.min()) < 0 or int(links.max()) >= n_nodes:
+        wrong = int(links.min()) if int(links.min()) < 0 else int(links.max())
+        raise GraphError(f"a link names node {wrong}, expected 0 to {n_nodes - 1}")
+    loops = links[:, 0] == links[:, 1]
+    if bool(loops.any()):
+        raise GraphError(f"a link joins node {int(links[loops][0, 0])} with itself; self-loops are added by themselves")
+
+
+# Matrix products for the rows that dropout leaves in use.
+#
+# Attention dropout decides which messages are sent before they are made. Where nodes have few neighbours, as in the
+# vertical network, most messages of a head are sent to nobody: their rows of ``h W`` are not computed, neither are
+# their gradients. What is computed is the same.
+
+
+# Picking rows costs about as much as a quarter of a product: above this share it does not pay.
+_LARGEST_SHARE = 0.75
+_PIECE = 1 << 20  # numbers in one piece of gathered rows
+
+
+def needed_messages(keep: Tensor | None, edges: HeadEdges) -> Tensor | None:
+    """(n, heads) which messages anybody receives; None if (nearly) all are needed.
+
+    keep    (E*h,) dropout's factors; None keeps all
+    """
+    if keep is None:
+        return None
+    rows = len(edges.offsets) - 1
+    if len(keep) > 4 * rows:  # many neighbours: hardly a message that nobody receives
+        return None
+    needed = torch.zeros(rows, dtype=torch.bool, device=keep.device)
+    needed[edges.senders[keep > 0]] = True
+    share = float(needed.sum()) / max(rows, 1)
+    return needed.view(-1, edges.heads) if share < _LARGEST_SHARE else None
+
+
+def needed_products(h: Tensor, W: Tensor, u: Tensor, needed: Tensor) -> tuple[Tensor, Tensor]:
+    """``h W`` with zeros where a message is not needed, and ``h u`` whole.
+
+    h (n, k), W (k, heads*out), u (k, m), needed (n, heads) -> (n, heads*out), (n, m)
+    """
+    result: tuple[Tensor, Tensor] = _NeededProducts.apply(h, W, u, needed)  # type: ignore[no-untyped-call]
+    return result
+
+
+class _NeededProducts(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, W: Tensor, u: Tensor, needed: Tensor) -> tuple[Tensor, Tensor]:
+        heads = needed.shape[1]
+        nodes = [needed[:, head].nonzero().squeeze(1) for head in range(heads)]
+        out = W.shape[1] // heads
+        t = h.new_zeros(len(h) * heads, out)
+        for head, picked in _head_pieces(nodes, h.shape[1]):
+            part = product(h.index_select(0, picked), W[:, head * out : (head + 1) * out])
+            t.index_copy_(0, picked * heads + head, part)
+        ctx.save_for_backward(h, W, u, *nodes)
+        return t.resize_(len(h), heads * out), product(h, u)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_t: Tensor, grad_u: Tensor) -> tuple[Tensor | None, Tensor, Tensor, None]:
+        h, W, u, *nodes = ctx.saved_tensors
+        heads, out = len(nodes), W.shape[1] // len(nodes)
+        grad_rows = grad_t.reshape(len(h) * heads, out)
+        grad_W = torch.zeros_like(W)
+        grad_h = product(grad_u, u.T) if ctx.needs_input_grad[0] else None
+        for head, picked in _head_pieces(nodes, h.shape[1]):
+            columns = slice(head * out, (head + 1) * out)
+            grad = grad_rows.index_select(0, picked * heads + head)
+            grad_W[:, columns] += product(h.index_select(0, picked).T, grad)
+            if grad_h is not None:  # a node stands once in ``nodes[head]``: nothing is added into a shared place
+                grad_h.index_add_(0, picked, product(grad, W[:, columns].T))
+        return grad_h, grad_W, product(h.T, grad_u), None
+
+
+def _head_pieces(nodes: list[Tensor], width: int) -> Iterator[tuple[int, Tensor]]:
+    """(head, nodes) in pieces whose gathered rows stay small: pieces of all sizes would tear holes into memory."""
+    step = max(_PIECE // max(width, 1), SHORTEST_SIDE)
+    for head, picked in enumerate(nodes):
+        for piece in torch.split(picked, step):
+            yield head, piece
+
+
+# From node inputs to what attention needs: the two halves of the logit and the messages.
+#
+#     s_i = W_i h_i + b_i,   l_i = <v_i, s_i>          for the receiver
+#     t_j = W_j h_j + b_j,   r_j = <v_j, t_j>          for the sender
+#
+# ``s`` is needed only inside its dot product, so it is never made: <v, W h + b> = h · <v, W> + <v, b>, where <v, W>
+# is one column for each head. That spares the paper's second matrix product (n × inputs × heads*out).
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """The n × n identity as input, never materialised: ``W · onehot(i)`` is row i of W."""
+
+    n_nodes: int
+
+
+@dataclass(frozen=True, eq=False)
+class SomeRows:
+    """Rows of the n × n identity as input: those of ``nodes`` (k,), ascending, none twice.
+
+    Only the rows of W that belong to them are read, and the gradient of W is a sparse tensor with these rows: what a
+    step costs does not depend on n.
+    """
+
+    nodes: Tensor
+
+
+Input = Tensor | OneHot | SomeRows
+
+
+class Projected(NamedTuple):
+    """What a transform makes of the nodes."""
+
+    left: Tensor  # (n, heads) receiver's half of the logit
+    right: Tensor  # (n, heads) sender's half
+    t: Tensor  # (n, heads, out) messages
+    b: Tensor | None  # (heads, out) what every message has besides; t + b need not be made
+
+
+class Transform(Protocol):
+    """Any module that turns inputs into `Projected`."""
+
+    def __call__(self, h: Input, needed: Tensor | None = None, /) -> Projected:
+        """``needed`` (n, heads) tells which messages will be used; others may be anything finite."""
+        ...
+
+
+class SeparateTransforms(nn.Module):
+    """Two matrices, two biases, two attention vectors (the paper's text).
+
+    inputs      columns of h; with one-hot input the number of nodes
+    out, heads  h (n, inputs) -> t (n, heads, out)
+    """
+
+    def __init__(self, inputs: int, out: int, heads: int, generator: torch.Generator):
+        super().__init__()
+        self.W_i = glorot((inputs, heads * out), generator)
+        self.W_j = glorot((inputs, heads * out), generator)
+        self.b_i = nn.Parameter(torch.zeros(heads * out))
+        self.b_j = nn.Parameter(torch.zeros(heads * out))
+        self.v_i = glorot((heads, out), generator)
+        self.v_j = glorot((heads, out), generator)
+
+    def forward(self, h: Input, needed: Tensor | None = None) -> Projected:
+        b = self.b_j.view_as(self.v_j)
+        if not isinstance(h, Tensor):  # every matrix is its own product
+            W_i, W_j = table(self.W_i, h), table(self.W_j, h)
+            left = add_row(head_dots(W_i, self.v_i), head_dots(self.b_i[None], self.v_i).squeeze(0))
+            right, t = table_rows(W_j, on_diagonal(self.v_j))
+            right = add_row(right, head_dots(self.b_j[None], self.v_j).squeeze(0))
+            return Projected(left, right, t.view(-1, *self.v_j.shape), b)
+        u_i, u_j = head_dots(self.W_i, self.v_i), head_dots(self.W_j, self.v_j)  # (inputs, heads) each
+        c = torch.cat([head_dots(self.b_i[None], self.v_i), head_dots(self.b_j[None], self.v_j)], 1)  # (1, 2*heads)
+        t, lr = project(h, self.W_j, torch.cat([u_i, u_j], 1), needed)  # (n, heads*out), (n, 2*heads)
+        return _projected(add_row(lr, c.squeeze(0)), t, b, self.v_j)
+
+
+class SharedTransform(nn.Module):
+    """One matrix for receiver and sender, two attention vectors (the authors' code); the bias may be absent."""
+
+    b: nn.Parameter | None
+
+    def __init__(self, inputs: int, out: int, heads: int, generator: torch.Generator, *, bias: bool = True):
+        super().__init__()
+        self.W = glorot((inputs, heads * out), generator)
+        self.b = nn.Parameter(torch.zeros(heads * out)) if bias else None
+        self.v_i = glorot((heads, out), generator)
+        self.v_j = glorot((heads, out), generator)
+
+    def forward(self, h: Input, needed: Tensor | None = None) -> Projected:
+        V = torch.cat([on_diagonal(self.v_i), on_diagonal(self.v_j)], 1)  # (heads*out, 2*heads)
+        if not isinstance(h, Tensor):
+            lr, t = table_rows(table(self.W, h), V)  # (n, 2*heads), (n, heads*out)
+        else:
+            t, lr = project(h, self.W, product(self.W, V), needed)
+        b = None
+        if self.b is not None:
+            lr, b = add_row(lr, product(self.b[None], V).squeeze(0)), self.b.view_as(self.v_j)
+        return _projected(lr, t, b, self.v_j)
+
+
+def project(h: Tensor, W: Tensor, u: Tensor, needed: Tensor | None) -> tuple[Tensor, Tensor]:
+    """``h W``, where it is needed, and ``h u``: (n, inputs) · (inputs, k) -> (n, k)."""
+    return products(h, W, u) if needed is None else needed_products(h, W, u, needed)
+
+
+def table(W: Tensor, h: OneHot | SomeRows) -> Tensor:
+    """What identity rows make of W (n, m): W itself, or its rows of some nodes (k, m)."""
+    if isinstance(h, OneHot):
+        return W
+    rows: Tensor = _PickedRows.apply(W, h.nodes)  # type: ignore[no-untyped-call]
+    return rows
+
+
+class _PickedRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, W: Tensor, nodes: Tensor) -> Tensor:
+        ctx.save_for_backward(nodes)
+        ctx.shape = W.shape
+        return W.index_select(0, nodes)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (nodes,) = ctx.saved_tensors
+        rows = torch.sparse_coo_tensor(nodes[None], grad, ctx.shape, check_invariants=False, is_coalesced=True)
+        return rows, None
+
+
+def table_rows(W: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
+    """``W V`` (n, k) and the rows of a table W themselves (n, m), for V (m, k); one gradient of W comes of both."""
+    result: tuple[Tensor, Tensor] = _TableRows.apply(W, V)  # type: ignore[no-untyped-call]
+    return result
+
+
+class _TableRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, W: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
+        ctx.save_for_backward(W, V)
+        return product(W, V), W.view_as(W)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_dots: Tensor, grad_t: Tensor) -> tuple[Tensor, Tensor]:
+        W, V = ctx.saved_tensors
+        return add_product(grad_t, grad_dots, V.T), product(W.T, grad_dots)
+
+
+def on_diagonal(v: Tensor) -> Tensor:
+    """(heads, out) -> (heads*out, heads), the vector of each head in its own column."""
+    return torch.block_diag(*v.unsqueeze(-1))  # type: ignore[no-untyped-call, no-any-return]
+
+
+def head_dots(rows: Tensor, v: Tensor) -> Tensor:
+    """<v_k, row's part for head k>: (n, heads*out), (heads, out) -> (n, heads), as a product with v on the diagonal."""
+    return product(rows, on_diagonal(v))
+
+
+def glorot(shape: tuple[int, int], generator: torch.Generator) -> nn.Parameter:
+    """Uniform in ±sqrt(6 / (rows + columns)), as PyTorch Geometric starts its attention blocks."""
+    bound = math.sqrt(6 / sum(shape))
+    return nn.Parameter(torch.empty(shape).uniform_(-bound, bound, generator=generator))
+
+
+def _projected(lr: Tensor, t: Tensor, b: Tensor | None, v: Tensor) -> Projected:
+    heads = len(v)
+    return Projected(lr[:, :heads], lr[:, heads:], t.view(-1, *v.shape), b)
+
+
+# Attention over a neighbourhood: edge softmax, dropout on its weights, and the weighted sum of messages.
+#
+# For every head, with l_i = <v_i, s_i> (``left``) and r_j = <v_j, t_j> (``right``):
+#
+#     e_ij  = LeakyReLU(l_i + r_j [+ u w_ij])
+#     p_ij  = exp(e_ij) / Σ_{z in N(i)} exp(e_iz)
+#     out_i = c_i Σ_j p_ij k_ij (t_j + b)     k: dropout's factors, 0 or 1/(1-p); optional: a scale c, a bias b
+#
+# Both passes go over edges sorted by receiver; nothing of size (edges, heads, d) is ever made. The backward pass sums
+# the same entries sorted by sender, which in an undirected network is the same list in another order.
 
 
 def edge_softmax(left: Tensor, right: Tensor, edges: HeadEdges, u: Tensor | None = None) -> Tensor:
@@ -202,3 +584,57 @@ class _NeighbourSums(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         return _NeighbourSums.forward(ctx, grad.contiguous(), ctx.neighbourhood), None
+
+
+# Attention for nodes already trained: a piece of the receivers after the other, no dropout, no gradients.
+#
+# What `attend` gives (but for rounding), in little memory: of all that has the size of (edges, heads) there is never
+# more than a piece. Senders are all nodes, so nothing is sampled and nothing left out.
+
+
+EDGES_AT_ONCE = 1 << 18
+
+
+@torch.no_grad()
+def attend_in_pieces(
+    projected: Projected, neighbourhood: Neighbourhood, u: Tensor | None = None, edges_at_once: int = EDGES_AT_ONCE
+) -> Iterator[tuple[slice, Tensor]]:
+    """Some nodes (a range) and their weighted sums of messages (r, h, d), until all nodes have had theirs.
+
+    u               (h,) weight of the edge weights in the logit; needs a neighbourhood with weights
+    edges_at_once   a piece has no more edges, but for a node that has more by itself
+    """
+    left, right, t, b = projected
+    heads = left.shape[1]
+    rows = t.flatten(0, 1)
+    for nodes, edges in _receiver_pieces(neighbourhood.offsets, edges_at_once):
+        offsets = neighbourhood.offsets[nodes.start : nodes.stop + 1] - edges.start
+        senders = neighbourhood.senders[edges]
+        local = torch.arange(len(offsets) - 1, device=senders.device)
+        receivers = local.repeat_interleave(offsets.diff(), output_size=len(senders))
+        logits = left[nodes].index_select(0, receivers) + right.index_select(0, senders)  # (E', h)
+        if u is not None:
+            assert neighbourhood.weights is not None
+            logits += neighbourhood.weights[edges, None] * u
+        p = _softmax_of_piece(logits, offsets, receivers)
+        sums = [sum_rows(rows, senders * heads + head, offsets, p[:, head].contiguous()) for head in range(heads)]
+        out = torch.stack(sums, 1)
+        yield nodes, out if b is None else out.add_(b)  # the weights of a node's messages sum to 1
+
+
+def _softmax_of_piece(logits: Tensor, offsets: Tensor, receivers: Tensor) -> Tensor:
+    e = nn.functional.leaky_relu_(logits, SLOPE)
+    e -= torch.segment_reduce(e, "max", offsets=offsets, unsafe=True).index_select(0, receivers)
+    e.exp_()
+    return e.div_(torch.segment_reduce(e, "sum", offsets=offsets, unsafe=True).index_select(0, receivers))
+
+
+def _receiver_pieces(offsets: Tensor, edges_at_once: int) -> Iterator[tuple[slice, slice]]:
+    """Ranges of nodes, and of the edges into them."""
+    n_nodes, start = len(offsets) - 1, 0
+    while start < n_nodes:
+        first = int(offsets[start])
+        beyond = int(torch.searchsorted(offsets, first + edges_at_once, right=True))
+        stop = max(start + 1, beyond - 1)
+        yield slice(start, stop), slice(first, int(offsets[stop]))
+        start = stop

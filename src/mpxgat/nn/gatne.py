@@ -20,8 +20,18 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from mpxgat.nn.rows import dot_bags, scatter_rows, sum_rows
-from mpxgat.nn.steady import add_product, add_row, product, products, sigmoid, softplus, total
+from mpxgat.nn.ops import (
+    add_product,
+    add_row,
+    dot_bags,
+    product,
+    products,
+    scatter_rows,
+    sigmoid,
+    softplus,
+    sum_rows,
+    total,
+)
 
 
 class GATNENet(nn.Module):

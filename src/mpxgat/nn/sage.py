@@ -17,9 +17,8 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F  # noqa: N812
 
-from mpxgat.nn.rows import sum_rows
-from mpxgat.nn.steady import add_product, product, total
-from mpxgat.nn.transform import glorot
+from mpxgat.nn.attention import glorot
+from mpxgat.nn.ops import add_product, product, sum_rows, total
 
 
 class Hop(NamedTuple):

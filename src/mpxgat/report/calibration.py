@@ -8,13 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpxgat.matching.calibration import expected_calibration_error
-from mpxgat.matching.matcher import Matcher
-from mpxgat.matching.matches import DEFAULT_K, layer_pairs
+from mpxgat.matching.match import DEFAULT_K, Matcher, layer_pairs
 from mpxgat.report import charts
-from mpxgat.report.figure import Figure
-from mpxgat.report.held_out import HeldOut
-from mpxgat.report.records import Rows
-from mpxgat.report.section import Section, section
+from mpxgat.report.curves import HeldOut
+from mpxgat.report.page import Figure, Rows, Section, section
 
 _BINS = 10
 _LEAST = 0.01  # a million candidates about which nothing is claimed would hide the others

@@ -8,15 +8,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mpxgat.experiments.graphs import GraphSpec
-from mpxgat.experiments.published import PUBLISHED_AUC
+from mpxgat.evaluation import Summary
+from mpxgat.experiments.config import GraphSpec
 from mpxgat.experiments.records import CellRecord
-from mpxgat.experiments.summaries import summary_of
-from mpxgat.repetitions import Summary
+from mpxgat.experiments.tables import PUBLISHED_AUC, summary_of
 from mpxgat.report import charts
-from mpxgat.report.figure import Figure
-from mpxgat.report.records import Value
-from mpxgat.report.section import Section, section
+from mpxgat.report.page import Figure, Section, Value, section
 
 HERE, PUBLISHED = "measured here", "published"
 MEASURES = {

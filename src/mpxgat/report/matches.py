@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from mpxgat.graph import MultiplexGraph
-from mpxgat.matching.matcher import Matcher
-from mpxgat.matching.matches import DEFAULT_THRESHOLD, Matches, match_all
-from mpxgat.matching.reasons import with_reasons
+from mpxgat.matching.match import DEFAULT_THRESHOLD, Matcher, Matches, match_all, with_reasons
 from mpxgat.models.base import Model
+from mpxgat.pairs import unit_sizes
 from mpxgat.report import charts
-from mpxgat.report.figure import Figure
-from mpxgat.report.records import Rows, Value
-from mpxgat.report.section import Section, section
-from mpxgat.report.table import Table
-from mpxgat.units import unit_sizes
+from mpxgat.report.page import Figure, Rows, Section, Table, Value, section
 
 _MOST_ROWS = 40
 _MOST_PAIRS = 30

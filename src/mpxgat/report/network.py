@@ -7,12 +7,10 @@ from collections import Counter
 import numpy as np
 
 from mpxgat.graph import MultiplexGraph
+from mpxgat.pairs import unit_presence
 from mpxgat.report import charts
-from mpxgat.report.figure import Figure
-from mpxgat.report.records import Row, Rows
-from mpxgat.report.section import Section, section
+from mpxgat.report.page import Figure, Row, Rows, Section, section
 from mpxgat.stats import GraphStats, OverlapStats
-from mpxgat.units import unit_presence
 
 _MOST_LAYERS = 24  # more do not fit on a page; the largest are shown
 _MOST_PATTERNS = 15

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from mpxgat.errors import InputError, ResumeError, printable
-from mpxgat.io.array_files import read_arrays, write_arrays
+from mpxgat.io.arrays import read_arrays, write_arrays
 
 KIND = "mpxgat-checkpoint-1"
 Parameters = dict[str, Tensor]

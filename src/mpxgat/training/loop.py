@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from mpxgat.errors import SettingError, TrainingError
 from mpxgat.training.checkpoint import Parameters, TrainingState
-from mpxgat.training.eager_adam import EagerAdam, Moments
+from mpxgat.training.optimizer import EagerAdam, Moments
 
 _LEAST_PATIENCE = 5  # validations
 

@@ -17,11 +17,8 @@ from typing import Any
 
 from mpxgat.errors import InputError, SettingError, printable
 from mpxgat.models import make_model
-from mpxgat.tuning.book import Plan, Taken
-from mpxgat.tuning.folder import SearchFolder
-from mpxgat.tuning.task import Task
-from mpxgat.tuning.toml_files import read_table
-from mpxgat.tuning.trials import Trial, TrialsFile, settings_key
+from mpxgat.tuning.search import Plan, SearchFolder, Taken, Task
+from mpxgat.tuning.trials import Trial, TrialsFile, read_table, settings_key
 
 _MOST_COMBINATIONS = 100_000
 

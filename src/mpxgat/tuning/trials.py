@@ -1,7 +1,4 @@
-"""A trial on record, and a file of them: one line of JSON for each.
-
-Lines are appended whole; one that was cut off by a crash is dropped.
-"""
+"""Settings in TOML files: read with every mishap named, written so that `mpxgat train --config` takes them."""
 
 from __future__ import annotations
 
@@ -13,7 +10,34 @@ from pathlib import Path
 from typing import Any
 
 from mpxgat.errors import InputError, printable, quoted
-from mpxgat.io.json_lines import append_json_line, read_json_lines
+from mpxgat.io.files import append_json_line, read_json_lines, read_toml
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """The keys of a TOML file and their values; InputError if it is none, or if it holds no key at all."""
+    content = read_toml(path)
+    if not content:
+        raise InputError("no settings in the file, expected lines such as: lr = [0.001, 0.0005]", path)
+    return content
+
+
+def toml_lines(settings: Mapping[str, Any]) -> list[str]:
+    """A line for each setting but those that are None: TOML has no such value, and None is their default."""
+    return [f"{name} = {_toml_value(value)}" for name, value in settings.items() if value is not None]
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML's escapes, and one more
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value)
+
+
+# A trial on record, and a file of them: one line of JSON for each.
+#
+# Lines are appended whole; one that was cut off by a crash is dropped.
+
 
 FINISHED, PRUNED, FAILED = "finished", "pruned", "failed"
 MEASURES = ("intra", "inter", "overall")
