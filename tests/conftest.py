@@ -1,11 +1,10 @@
 """Set-up of all tests."""
 
-import os
-
 import pytest
 
-# As the command line does: torch's threads must not spin while they wait, or tests that run side by side crawl.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+from mpxgat.system import set_reproducible_maths
+
+set_reproducible_maths()  # as the command line does, before torch is loaded
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from mpxgat.errors import SettingError
-from mpxgat.nn import AttentionDropout, Neighbourhood, attend, edge_softmax
-from mpxgat.nn.attention import neighbour_sums
+from mpxgat.nn import HorizontalNet, Neighbourhood, Widths
+from mpxgat.nn.attention import attend, attention_dropout, edge_messages, edge_softmax, neighbour_sums, receiver_sums
+from mpxgat.nn.mpxgat import Attention, SeparateTransforms
 
 LINKS = torch.tensor([[0, 1], [0, 2], [1, 2], [2, 3]])  # node 4 is isolated
 
@@ -70,23 +71,37 @@ class TestDropout:
     edges = Neighbourhood.from_links(200, torch.combinations(torch.arange(200))).head_edges(2)
 
     def test_share_and_factor(self):
-        keep = AttentionDropout(0.6)(self.edges, torch.zeros(1), torch.Generator().manual_seed(0))
+        keep = attention_dropout(0.6, self.edges, torch.zeros(1), torch.Generator().manual_seed(0))
         assert keep.shape == self.edges.senders.shape
         assert keep.unique().tolist() == [0.0, torch.tensor(2.5).item()]
         assert abs((keep == 0).float().mean().item() - 0.6) < 0.01
 
     def test_same_seed_same_bytes_other_seed_other_bytes(self):
         first, second, third = (
-            AttentionDropout(0.5)(self.edges, torch.zeros(1), torch.Generator().manual_seed(s)) for s in (1, 1, 2)
+            attention_dropout(0.5, self.edges, torch.zeros(1), torch.Generator().manual_seed(s)) for s in (1, 1, 2)
         )
         assert torch.equal(first, second)
         assert not torch.equal(first, third)
 
-    def test_nothing_is_dropped_outside_training_or_at_zero(self):
-        assert AttentionDropout(0.6).eval()(self.edges, torch.zeros(1), None) is None
-        assert AttentionDropout(0.0)(self.edges, torch.zeros(1), None) is None
+    @pytest.mark.parametrize(("p", "training"), [(0.6, False), (0.0, True)])
+    def test_nothing_is_dropped_outside_training_or_at_zero(self, p, training):
+        generator = torch.Generator().manual_seed(0)
+        attention = Attention(SeparateTransforms(4, 3, 2, generator), 2, p, generator).train(training)
+        h, neighbourhood = torch.randn(5, 4), Neighbourhood.from_links(5, LINKS)
+        assert torch.equal(attention(h, neighbourhood), attention(h, neighbourhood))
 
     @pytest.mark.parametrize("p", [-0.1, 1.0, float("nan")])
     def test_impossible_probability(self, p):
         with pytest.raises(SettingError, match="expected at least 0 and less than 1"):
-            AttentionDropout(p)
+            HorizontalNet(4, Widths(2, 2, 1), generator=torch.Generator(), dropout=p)
+
+
+def test_messages_of_edges_add_up_to_what_attend_gives():
+    generator = torch.Generator().manual_seed(0)
+    transform = SeparateTransforms(4, 3, 2, generator).double()
+    neighbourhood = Neighbourhood.from_links(5, LINKS)
+    edges, h = neighbourhood.head_edges(2), torch.randn(5, 4, dtype=torch.float64)
+    left, right, t, b = transform(h)
+    messages = edge_messages((left, right, t, b), neighbourhood, edges, None, None)
+    assert messages.shape == (neighbourhood.n_edges, 2, 3)
+    torch.testing.assert_close(receiver_sums(messages, neighbourhood), attend(left, right, t, edges, b=b))

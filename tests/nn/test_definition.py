@@ -11,20 +11,15 @@ from torch import Tensor, nn
 from mpxgat.nn import (
     PAPER,
     REFERENCE,
-    AttentionDropout,
-    EdgeTerm,
     HorizontalBlock,
-    MultiHeadAttention,
+    MeanMessage,
     Neighbourhood,
     OneHot,
-    RowMessages,
-    Shares,
     Style,
     VerticalBlock,
-    average_heads,
-    concatenate_heads,
-    once,
 )
+from mpxgat.nn.attention import attention_dropout
+from mpxgat.nn.mpxgat import Attention, one_beta
 
 LINKS = {
     "links": (6, [(0, 1), (0, 2), (1, 2), (2, 3), (1, 4)]),  # node 5 is isolated
@@ -94,6 +89,8 @@ def dense_block(block, h, near, style, heads, *, last, masks=None, w=None, h_H=N
             rows.append(row)
         outputs.append(torch.stack(rows))
     joined = torch.stack(outputs).mean(0) if last else torch.cat(outputs, 1)
+    if block.bias is not None:
+        joined = joined + block.bias.flatten()
     if style == "paper":
         return leaky(joined)
     return joined if last_vertical else elu(joined)
@@ -110,15 +107,6 @@ def message(block, m_V, i, j, k, style, h_H):
     return (1 - share) * m_V + share * m_H
 
 
-def attention(style_transform, inputs, heads, generator, dropout=0.0, weighted=False):
-    return MultiHeadAttention(
-        style_transform(inputs, OUT, heads, generator),
-        heads,
-        AttentionDropout(dropout),
-        EdgeTerm(heads, generator) if weighted else None,
-    )
-
-
 def shake(block: nn.Module, generator: torch.Generator) -> nn.Module:
     """Float64, and no parameter left at a special value such as zero biases."""
     block.double()
@@ -131,20 +119,13 @@ def shake(block: nn.Module, generator: torch.Generator) -> nn.Module:
 
 def make(kind: str, style: Style, inputs: int, heads: int, *, last=False, dropout=0.0, weighted=False):
     generator = torch.Generator().manual_seed(heads)
-    parts = style.horizontal if kind == "H" else style.vertical
-    attend = attention(parts.transform, inputs, heads, generator, dropout, weighted)
-    join = average_heads if last else concatenate_heads
-    activation = parts.last_activation if last else parts.activation
+    make_transform = style.horizontal_transform if kind == "H" else style.vertical_transform
+    attend = Attention(make_transform(inputs, OUT, heads, generator), heads, dropout, generator, weighted=weighted)
+    activation = style.last_vertical_activation if last and kind == "V" else style.activation
     if kind == "H":
-        return shake(HorizontalBlock(attend, join=join, activation=activation), generator)
-    block = VerticalBlock(
-        attend,
-        f=parts.f(4, OUT, heads, generator),
-        gather=parts.gather,
-        g=parts.g(heads, generator),
-        join=join,
-        activation=activation,
-    )
+        return shake(HorizontalBlock(attend, OUT, activation, last=last, bias=style.bias), generator)
+    f, g = style.f(4, OUT, heads, generator), style.g(OUT, heads, generator)
+    block = VerticalBlock(attend, f, g, OUT, activation, last=last, bias=style.bias)
     if style is REFERENCE:  # both sides of ReLU(β), and not only what the seed happened to draw
         with torch.no_grad():
             block.g.beta.copy_(torch.linspace(0.7, -0.2, heads) if heads > 1 else torch.tensor([0.3]))
@@ -229,7 +210,7 @@ def test_dropout_by_its_own_mask(kind, style):
     neighbourhood = Neighbourhood.from_links(n, torch.tensor(links))
     edges = neighbourhood.head_edges(heads)
 
-    drawn = block.attend.dropout(edges, h, torch.Generator().manual_seed(11))
+    drawn = attention_dropout(0.6, edges, h, torch.Generator().manual_seed(11))
     per_edge = edges.per_edge(drawn)  # (E, heads)
     assert set(per_edge.flatten().tolist()) == {0.0, 1 / (1 - 0.6)}
     ends = list(zip(neighbourhood.receivers.tolist(), neighbourhood.senders.tolist(), strict=True))
@@ -281,32 +262,82 @@ def test_mean_counts_the_horizontal_part_once():
     neighbourhood = Neighbourhood.from_links(n, torch.tensor(links))
     h, h_H = torch.randn(n, 5, dtype=torch.float64), torch.randn(n, 4, dtype=torch.float64)
     block.activation = lambda x: x
+    mean = MeanMessage(4, OUT, 2, torch.Generator()).double()
+    mean.load_state_dict(block.f.state_dict())
     with torch.no_grad():
         repeated_sum = block(h, h_H, neighbourhood)
-        block.gather = once
-        mean = block(h, h_H, neighbourhood)
-        m_H = block.f(h_H).tensor().flatten(1)
+        block.f = mean
+        averaged = block(h, h_H, neighbourhood)
+        m_H = block.f(h_H, h_H).flatten(1)
     extra = 0.5 * (neighbourhood.sizes[:, None] - 1) * m_H
-    torch.testing.assert_close(repeated_sum - mean, extra)
+    torch.testing.assert_close(repeated_sum - averaged, extra)
     assert extra.abs().max() > 0.01
 
 
-def test_f_and_g_can_be_replaced():
-    class Doubled(nn.Module):
-        """m^H = the first columns of h^H, twice."""
+class PlainF(nn.Module):
+    """Another module's f without its `summed`: every edge's message is made."""
 
-        def forward(self, h_H):
-            return RowMessages(h_H.new_full((len(h_H), 2), 2.0), h_H[:, None, :OUT].expand(-1, 2, -1))
+    def __init__(self, f: nn.Module):
+        super().__init__()
+        self.f = f
 
-    class OnlyHorizontal(nn.Module):
-        def forward(self, h_H):
-            return Shares(h_H.new_zeros(len(h_H), 2), h_H.new_ones(len(h_H), 2))
+    def forward(self, h_i, h_j):
+        return self.f(h_i, h_j)
+
+
+class PlainG(PlainF):
+    """Another module's g that is not known to be linear."""
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+@pytest.mark.parametrize("style", STYLES)
+def test_the_general_way_gives_what_the_fused_one_gives(style, dropout):
+    """Σ_j g(a_ij t_j, f(h_i, h_j)) over all edges, and the sums of the paper's pair taken apart."""
+    n, links = LINKS["links"]
+    weights = torch.rand(len(links), dtype=torch.float64) + 0.5
+    neighbourhood = Neighbourhood.from_links(n, torch.tensor(links), weights)
+    block = make("V", STYLES[style], 5, 3, dropout=dropout, weighted=True)
+    h = torch.randn(n, 5, dtype=torch.float64, requires_grad=True)
+    h_H = torch.randn(n, 4, dtype=torch.float64, requires_grad=True)
+    inputs = [h, h_H, *block.parameters()]
+    fused = block(h, h_H, neighbourhood, torch.Generator().manual_seed(2))
+    block.f, block.g = PlainF(block.f), PlainG(block.g)
+    compare(fused, block(h, h_H, neighbourhood, torch.Generator().manual_seed(2)), inputs)
+
+
+def test_f_may_read_both_ends_and_g_may_be_anything():
+    class Difference(nn.Module):
+        """m_ij^H = the first columns of h_i - h_j, for each of two heads."""
+
+        def forward(self, h_i, h_j):
+            return (h_i - h_j)[:, None, :OUT].expand(-1, 2, -1)
+
+    class Product(nn.Module):
+        def forward(self, m_V, m_H):
+            return m_V * m_H
 
     n, links = LINKS["links"]
     block = make("V", PAPER, 5, 2)
-    block.f, block.g, block.activation = Doubled(), OnlyHorizontal(), lambda x: x
+    block.f, block.g, block.activation = Difference(), Product(), lambda x: x
     h, h_H = torch.randn(n, 5, dtype=torch.float64), torch.randn(n, 4, dtype=torch.float64)
-    neighbourhood = Neighbourhood.from_links(n, torch.tensor(links))
-    want = 2 * neighbourhood.sizes[:, None] * h_H[:, [0, 1, 2, 0, 1, 2]]
-    torch.testing.assert_close(block(h, h_H, neighbourhood), want)
+    p = {name.rsplit(".", 1)[-1]: value for name, value in block.attend.named_parameters()}
+    near = neighbours(n, links)
+    s, t = transforms(p, h, "paper")
+    want = torch.zeros(n, 2, OUT, dtype=torch.float64)
+    for k in range(2):
+        a = attention_weights(p, s, t, near, {}, k)
+        for i, senders in enumerate(near):
+            for j in senders:
+                want[i, k] += a[i, j] * t[j, k * OUT : (k + 1) * OUT] * (h_H[i] - h_H[j])[:OUT]
+    got = block(h, h_H, Neighbourhood.from_links(n, torch.tensor(links)))
+    torch.testing.assert_close(got, want.flatten(1), rtol=1e-10, atol=1e-10)
     assert block.beta is None
+
+
+def test_g_of_the_paper_shares_between_both_messages():
+    g = one_beta(OUT, 2, torch.Generator())
+    m_V, m_H = torch.full((1, 2, OUT), 1.0), torch.full((1, 2, OUT), 3.0)
+    assert (g(m_V, m_H) == 2).all()
+    with torch.no_grad():
+        g.beta.fill_(-1.0)
+    assert (g(m_V, m_H) == 1).all()

@@ -18,6 +18,7 @@ from mpxgat.nn import (
     preset,
     unit_rows,
 )
+from tests.threads import on_any_number_of_threads
 
 STYLES = pytest.mark.parametrize("style", [PAPER, REFERENCE], ids=lambda style: style.name)
 WIDTHS = Widths(hidden=8, out=5, heads=2)
@@ -52,9 +53,10 @@ def train(part: str, style, n: int, links: torch.Tensor, widths: Widths, epochs:
     return [*net.parameters(), net.embed(*arguments), loss]
 
 
+@on_any_number_of_threads
 @STYLES
 @pytest.mark.parametrize("part", ["horizontal", "vertical"])
-@pytest.mark.parametrize(("n", "widths"), [(7, Widths(3, 2, 1)), (1201, Widths(32, 24, 3))], ids=["tiny", "larger"])
+@pytest.mark.parametrize(("n", "widths"), [(7, Widths(3, 2, 1)), (1201, Widths(64, 64, 4))], ids=["tiny", "larger"])
 def test_same_seed_same_bytes_on_one_and_two_threads(part, style, n, widths):
     links = random_links(n, 8 * n)
     before = torch.get_num_threads()
@@ -176,13 +178,23 @@ def test_initial_values():
     assert not transform.b_i.any()
 
 
-def test_reference_shares_its_matrix_and_has_no_bias_within_layers():
+def test_reference_shares_its_matrix_and_has_a_bias_after_the_sum():
     horizontal = HorizontalNet(6, WIDTHS, generator=seeded(), style=REFERENCE)
     vertical = VerticalNet(6, 4, WIDTHS, generator=seeded(), style=REFERENCE)
     names = {name.rsplit(".", 1)[-1] for name, _ in horizontal.named_parameters()}
-    assert names == {"W", "v_i", "v_j"}
+    assert names == {"W", "v_i", "v_j", "bias"}
     names = {name.rsplit(".", 1)[-1] for name, _ in vertical.blocks[0].attend.named_parameters()}
     assert names == {"W", "b", "v_i", "v_j"}
+    for net in (horizontal, vertical):
+        assert [tuple(block.bias.shape) for block in net.blocks] == [(2, 8), (2, 8), (5,)]
+        assert not any(block.bias.any() for block in net.blocks)
+
+
+def test_reference_starts_the_biases_of_its_linear_maps_as_pytorch_does():
+    net = VerticalNet(16, 25, Widths(40, 40, 3), generator=seeded(), style=REFERENCE)
+    first, second = net.blocks[0], net.blocks[1]
+    for bias, inputs in ((first.attend.transform.b, 16), (second.attend.transform.b, 120), (first.f.b, 25)):
+        assert 0.9 / math.sqrt(inputs) < bias.abs().max() <= 1 / math.sqrt(inputs)
 
 
 @pytest.mark.parametrize("name", ["hidden", "out", "heads", "blocks"])

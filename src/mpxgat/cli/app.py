@@ -36,7 +36,7 @@ from mpxgat.cli import (
 from mpxgat.cli import record as results
 from mpxgat.cli.output import print_error, print_note
 from mpxgat.errors import MpxgatError, OutputError, printable
-from mpxgat.system import is_out_of_memory, keep_freed_memory
+from mpxgat.system import is_out_of_memory, keep_freed_memory, set_reproducible_maths
 
 _STOPPED = 130  # what typer makes of Ctrl-C
 
@@ -94,9 +94,7 @@ def main() -> None:
 
 
 def _run() -> None:
-    # Torch's threads wait for each other after every operation. Spinning while they wait makes training a hundred
-    # times slower as soon as another program wants a core; this must be said before torch is loaded.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    set_reproducible_maths()
     keep_freed_memory()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is no reason to fail

@@ -20,7 +20,6 @@ from mpxgat.models.anchored_views import Background, Floats, Nodes, Views, ident
 from mpxgat.models.base import FULL, Settings, TrainedEmbedding, Vectors, check_batch
 from mpxgat.models.mpxgat_parts import chosen_device
 from mpxgat.nn.anchored import AnchoredNet, ordering_loss, ranking_loss
-from mpxgat.nn.ops import product
 from mpxgat.pairs import pair_keys
 from mpxgat.splits import held_out_units, marked_nodes
 from mpxgat.system import check_fits
@@ -237,7 +236,7 @@ class AnchoredTrainee:
         if batch is None:
             return None
         z = vertical_of(self._net, task.views.take(batch.nodes), self._device)
-        scores = product(z, z.T)
+        scores = z @ z.T
         first, second = self._tensor(batch.pairs).unbind(1)
         picked = scores.flatten().index_select(0, first * len(z) + second)
         links = picked[: batch.links]

@@ -29,7 +29,7 @@ from mpxgat.models.mpxgat_parts import (
     sizes_text,
 )
 from mpxgat.nn.attention import Input, Neighbourhood
-from mpxgat.nn.mpxgat import HorizontalNet, HorizontalStyle, Style, Widths, preset
+from mpxgat.nn.mpxgat import HorizontalNet, Style, Widths, preset, without_horizontal_part
 from mpxgat.training.batches import Net
 from mpxgat.training.checkpoint import Checkpoint
 from mpxgat.training.links import Stream
@@ -423,8 +423,9 @@ class GATPart(VerticalPart):
             self.widths,
             generator=self.start(),
             dropout=self.settings.dropout,
-            style=_without_horizontal_part(self.settings.style),
+            style=without_horizontal_part(self.settings.style),
             weighted=self.weight is not None,
+            last_activation=self.settings.style.last_vertical_activation,
         )
 
     def inputs(self) -> tuple[Input | Tensor, ...]:
@@ -453,12 +454,6 @@ class GAT(MPXGAT):
     @property
     def _trains_horizontally(self) -> bool:
         return cast(GATSettings, self._settings).horizontal == "trained"
-
-
-def _without_horizontal_part(style: Style) -> Style:
-    vertical = style.vertical
-    plain = HorizontalStyle(vertical.transform, vertical.activation, vertical.last_activation)
-    return replace(style, horizontal=plain)
 
 
 # MPXGAT fed with random horizontal embeddings: the paper's second ablation.

@@ -26,7 +26,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from mpxgat.nn.ops import add_row, column_sums, leaky_relu, product, sigmoid, softplus, total
+from mpxgat.nn.ops import add_row, column_sums, leaky_relu, sigmoid, softplus, total
 
 _NEAR = 2  # heads of one step, which share their columns
 _LARGEST_LOG_GATE = 4.0
@@ -104,8 +104,8 @@ class _NodeTerms(nn.Module):
         self.t = nn.Parameter(torch.zeros(terms))
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        y = leaky_relu(add_row(product(x, self.W), self.b))
-        return add_row(product(y, self.G), self.c), add_row(product(y, self.T), self.t)
+        y = leaky_relu(add_row(x @ self.W, self.b))
+        return add_row(y @ self.G, self.c), add_row(y @ self.T, self.t)
 
 
 def simplex_corners(count: int) -> Tensor:

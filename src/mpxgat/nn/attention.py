@@ -1,19 +1,37 @@
-"""`Neighbourhood`: who sends to whom, sorted by receiver, ready for several attention heads."""
+"""The sums that MPXGAT's blocks are made of, fast and in little memory; `mpxgat.nn.mpxgat` has their equations.
+
+For every head, with l_i = <v_i, s_i> and r_j = <v_j, t_j>:
+
+    e_ij  = LeakyReLU(l_i + r_j [+ u w_ij])
+    p_ij  = exp(e_ij) / Σ_{z in N(i)} exp(e_iz)
+    out_i = c_i Σ_j p_ij k_ij (t_j + b)     k: dropout's factors, 0 or 1/(1-p); optional: a scale c, a bias b
+
+Both passes go over edges sorted by receiver; nothing of size (E, heads, out) is ever made. The backward pass sums the
+same entries sorted by sender, which in an undirected network is the same list in another order. In this order below:
+who sends to whom; from inputs to l, r and t; the sum over j; the horizontal messages; the sum without gradients, piece
+by piece; and every message by itself, for those who bring their own g.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.autograd.function import once_differentiable
+from torch.nn import functional as F  # noqa: N812
 
-from mpxgat.errors import GraphError, SettingError
-from mpxgat.nn.ops import SHORTEST_SIDE, SLOPE, add_product, add_row, dot_bags, product, products, sum_rows
+from mpxgat.errors import GraphError
+from mpxgat.nn.ops import SLOPE, add_row, column_sums, dot_bags, products, sum_rows
+
+EDGES_AT_ONCE = 1 << 18  # in a piece, where nodes are embedded piece by piece
+_GATHERED_AT_ONCE = 1 << 20  # numbers in a piece of gathered rows
+_ROWS_AT_ONCE = 1024  # of horizontal messages: a few megabytes
+
+# ---- who sends to whom ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,88 +168,7 @@ def _check(n_nodes: int, links: Tensor) -> None:
         raise GraphError(f"a link joins node {int(links[loops][0, 0])} with itself; self-loops are added by themselves")
 
 
-# Matrix products for the rows that dropout leaves in use.
-#
-# Attention dropout decides which messages are sent before they are made. Where nodes have few neighbours, as in the
-# vertical network, most messages of a head are sent to nobody: their rows of ``h W`` are not computed, neither are
-# their gradients. What is computed is the same.
-
-
-# Picking rows costs about as much as a quarter of a product: above this share it does not pay.
-_LARGEST_SHARE = 0.75
-_PIECE = 1 << 20  # numbers in one piece of gathered rows
-
-
-def needed_messages(keep: Tensor | None, edges: HeadEdges) -> Tensor | None:
-    """(n, heads) which messages anybody receives; None if (nearly) all are needed.
-
-    keep    (E*h,) dropout's factors; None keeps all
-    """
-    if keep is None:
-        return None
-    rows = len(edges.offsets) - 1
-    if len(keep) > 4 * rows:  # many neighbours: hardly a message that nobody receives
-        return None
-    needed = torch.zeros(rows, dtype=torch.bool, device=keep.device)
-    needed[edges.senders[keep > 0]] = True
-    share = float(needed.sum()) / max(rows, 1)
-    return needed.view(-1, edges.heads) if share < _LARGEST_SHARE else None
-
-
-def needed_products(h: Tensor, W: Tensor, u: Tensor, needed: Tensor) -> tuple[Tensor, Tensor]:
-    """``h W`` with zeros where a message is not needed, and ``h u`` whole.
-
-    h (n, k), W (k, heads*out), u (k, m), needed (n, heads) -> (n, heads*out), (n, m)
-    """
-    result: tuple[Tensor, Tensor] = _NeededProducts.apply(h, W, u, needed)  # type: ignore[no-untyped-call]
-    return result
-
-
-class _NeededProducts(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, h: Tensor, W: Tensor, u: Tensor, needed: Tensor) -> tuple[Tensor, Tensor]:
-        heads = needed.shape[1]
-        nodes = [needed[:, head].nonzero().squeeze(1) for head in range(heads)]
-        out = W.shape[1] // heads
-        t = h.new_zeros(len(h) * heads, out)
-        for head, picked in _head_pieces(nodes, h.shape[1]):
-            part = product(h.index_select(0, picked), W[:, head * out : (head + 1) * out])
-            t.index_copy_(0, picked * heads + head, part)
-        ctx.save_for_backward(h, W, u, *nodes)
-        return t.resize_(len(h), heads * out), product(h, u)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad_t: Tensor, grad_u: Tensor) -> tuple[Tensor | None, Tensor, Tensor, None]:
-        h, W, u, *nodes = ctx.saved_tensors
-        heads, out = len(nodes), W.shape[1] // len(nodes)
-        grad_rows = grad_t.reshape(len(h) * heads, out)
-        grad_W = torch.zeros_like(W)
-        grad_h = product(grad_u, u.T) if ctx.needs_input_grad[0] else None
-        for head, picked in _head_pieces(nodes, h.shape[1]):
-            columns = slice(head * out, (head + 1) * out)
-            grad = grad_rows.index_select(0, picked * heads + head)
-            grad_W[:, columns] += product(h.index_select(0, picked).T, grad)
-            if grad_h is not None:  # a node stands once in ``nodes[head]``: nothing is added into a shared place
-                grad_h.index_add_(0, picked, product(grad, W[:, columns].T))
-        return grad_h, grad_W, product(h.T, grad_u), None
-
-
-def _head_pieces(nodes: list[Tensor], width: int) -> Iterator[tuple[int, Tensor]]:
-    """(head, nodes) in pieces whose gathered rows stay small: pieces of all sizes would tear holes into memory."""
-    step = max(_PIECE // max(width, 1), SHORTEST_SIDE)
-    for head, picked in enumerate(nodes):
-        for piece in torch.split(picked, step):
-            yield head, piece
-
-
-# From node inputs to what attention needs: the two halves of the logit and the messages.
-#
-#     s_i = W_i h_i + b_i,   l_i = <v_i, s_i>          for the receiver
-#     t_j = W_j h_j + b_j,   r_j = <v_j, t_j>          for the sender
-#
-# ``s`` is needed only inside its dot product, so it is never made: <v, W h + b> = h · <v, W> + <v, b>, where <v, W>
-# is one column for each head. That spares the paper's second matrix product (n × inputs × heads*out).
+# ---- from inputs to the halves of the logit and the messages -------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -264,69 +201,50 @@ class Projected(NamedTuple):
     b: Tensor | None  # (heads, out) what every message has besides; t + b need not be made
 
 
-class Transform(Protocol):
-    """Any module that turns inputs into `Projected`."""
+def project_separately(
+    h: Input,
+    W_i: Tensor,
+    b_i: Tensor,
+    v_i: Tensor,
+    W_j: Tensor,
+    b_j: Tensor,
+    v_j: Tensor,
+    needed: Tensor | None,
+) -> Projected:
+    """From s = h W_i + b_i and t = h W_j + b_j: <v_i, s>, <v_j, t> and t; W (inputs, heads*out), v (heads, out).
 
-    def __call__(self, h: Input, needed: Tensor | None = None, /) -> Projected:
-        """``needed`` (n, heads) tells which messages will be used; others may be anything finite."""
-        ...
+    Only the dot product of s is needed, so s is never made: <v, W h + b> = h · <v, W> + <v, b>, where <v, W> is one
+    column for each head. That spares the paper's second matrix product.
 
-
-class SeparateTransforms(nn.Module):
-    """Two matrices, two biases, two attention vectors (the paper's text).
-
-    inputs      columns of h; with one-hot input the number of nodes
-    out, heads  h (n, inputs) -> t (n, heads, out)
+    needed  (n, heads) which messages will be used; others may be anything finite. None: all
     """
-
-    def __init__(self, inputs: int, out: int, heads: int, generator: torch.Generator):
-        super().__init__()
-        self.W_i = glorot((inputs, heads * out), generator)
-        self.W_j = glorot((inputs, heads * out), generator)
-        self.b_i = nn.Parameter(torch.zeros(heads * out))
-        self.b_j = nn.Parameter(torch.zeros(heads * out))
-        self.v_i = glorot((heads, out), generator)
-        self.v_j = glorot((heads, out), generator)
-
-    def forward(self, h: Input, needed: Tensor | None = None) -> Projected:
-        b = self.b_j.view_as(self.v_j)
-        if not isinstance(h, Tensor):  # every matrix is its own product
-            W_i, W_j = table(self.W_i, h), table(self.W_j, h)
-            left = add_row(head_dots(W_i, self.v_i), head_dots(self.b_i[None], self.v_i).squeeze(0))
-            right, t = table_rows(W_j, on_diagonal(self.v_j))
-            right = add_row(right, head_dots(self.b_j[None], self.v_j).squeeze(0))
-            return Projected(left, right, t.view(-1, *self.v_j.shape), b)
-        u_i, u_j = head_dots(self.W_i, self.v_i), head_dots(self.W_j, self.v_j)  # (inputs, heads) each
-        c = torch.cat([head_dots(self.b_i[None], self.v_i), head_dots(self.b_j[None], self.v_j)], 1)  # (1, 2*heads)
-        t, lr = project(h, self.W_j, torch.cat([u_i, u_j], 1), needed)  # (n, heads*out), (n, 2*heads)
-        return _projected(add_row(lr, c.squeeze(0)), t, b, self.v_j)
+    b = b_j.view_as(v_j)
+    if not isinstance(h, Tensor):  # every matrix is its own product
+        left = add_row(head_dots(table(W_i, h), v_i), head_dots(b_i[None], v_i).squeeze(0))
+        right, t = table_rows(table(W_j, h), on_diagonal(v_j))
+        right = add_row(right, head_dots(b_j[None], v_j).squeeze(0))
+        return Projected(left, right, t.view(-1, *v_j.shape), b)
+    u = torch.cat([head_dots(W_i, v_i), head_dots(W_j, v_j)], 1)  # (inputs, 2*heads)
+    c = torch.cat([head_dots(b_i[None], v_i), head_dots(b_j[None], v_j)], 1)  # (1, 2*heads)
+    t, lr = _project(h, W_j, u, needed)  # (n, heads*out), (n, 2*heads)
+    return _projected(add_row(lr, c.squeeze(0)), t, b, v_j)
 
 
-class SharedTransform(nn.Module):
-    """One matrix for receiver and sender, two attention vectors (the authors' code); the bias may be absent."""
-
-    b: nn.Parameter | None
-
-    def __init__(self, inputs: int, out: int, heads: int, generator: torch.Generator, *, bias: bool = True):
-        super().__init__()
-        self.W = glorot((inputs, heads * out), generator)
-        self.b = nn.Parameter(torch.zeros(heads * out)) if bias else None
-        self.v_i = glorot((heads, out), generator)
-        self.v_j = glorot((heads, out), generator)
-
-    def forward(self, h: Input, needed: Tensor | None = None) -> Projected:
-        V = torch.cat([on_diagonal(self.v_i), on_diagonal(self.v_j)], 1)  # (heads*out, 2*heads)
-        if not isinstance(h, Tensor):
-            lr, t = table_rows(table(self.W, h), V)  # (n, 2*heads), (n, heads*out)
-        else:
-            t, lr = project(h, self.W, product(self.W, V), needed)
-        b = None
-        if self.b is not None:
-            lr, b = add_row(lr, product(self.b[None], V).squeeze(0)), self.b.view_as(self.v_j)
-        return _projected(lr, t, b, self.v_j)
+def project_together(
+    h: Input, W: Tensor, b: Tensor | None, v_i: Tensor, v_j: Tensor, needed: Tensor | None
+) -> Projected:
+    """The same with s = t = h W [+ b]."""
+    V = torch.cat([on_diagonal(v_i), on_diagonal(v_j)], 1)  # (heads*out, 2*heads)
+    if not isinstance(h, Tensor):
+        lr, t = table_rows(table(W, h), V)  # (n, 2*heads), (n, heads*out)
+    else:
+        t, lr = _project(h, W, W @ V, needed)
+    if b is None:
+        return _projected(lr, t, None, v_j)
+    return _projected(add_row(lr, (b[None] @ V).squeeze(0)), t, b.view_as(v_j), v_j)
 
 
-def project(h: Tensor, W: Tensor, u: Tensor, needed: Tensor | None) -> tuple[Tensor, Tensor]:
+def _project(h: Tensor, W: Tensor, u: Tensor, needed: Tensor | None) -> tuple[Tensor, Tensor]:
     """``h W``, where it is needed, and ``h u``: (n, inputs) · (inputs, k) -> (n, k)."""
     return products(h, W, u) if needed is None else needed_products(h, W, u, needed)
 
@@ -364,13 +282,13 @@ class _TableRows(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, W: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
         ctx.save_for_backward(W, V)
-        return product(W, V), W.view_as(W)
+        return W @ V, W.view_as(W)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_dots: Tensor, grad_t: Tensor) -> tuple[Tensor, Tensor]:
         W, V = ctx.saved_tensors
-        return add_product(grad_t, grad_dots, V.T), product(W.T, grad_dots)
+        return torch.addmm(grad_t, grad_dots, V.T), W.T @ grad_dots
 
 
 def on_diagonal(v: Tensor) -> Tensor:
@@ -380,13 +298,7 @@ def on_diagonal(v: Tensor) -> Tensor:
 
 def head_dots(rows: Tensor, v: Tensor) -> Tensor:
     """<v_k, row's part for head k>: (n, heads*out), (heads, out) -> (n, heads), as a product with v on the diagonal."""
-    return product(rows, on_diagonal(v))
-
-
-def glorot(shape: tuple[int, int], generator: torch.Generator) -> nn.Parameter:
-    """Uniform in ±sqrt(6 / (rows + columns)), as PyTorch Geometric starts its attention blocks."""
-    bound = math.sqrt(6 / sum(shape))
-    return nn.Parameter(torch.empty(shape).uniform_(-bound, bound, generator=generator))
+    return rows @ on_diagonal(v)
 
 
 def _projected(lr: Tensor, t: Tensor, b: Tensor | None, v: Tensor) -> Projected:
@@ -394,16 +306,78 @@ def _projected(lr: Tensor, t: Tensor, b: Tensor | None, v: Tensor) -> Projected:
     return Projected(lr[:, :heads], lr[:, heads:], t.view(-1, *v.shape), b)
 
 
-# Attention over a neighbourhood: edge softmax, dropout on its weights, and the weighted sum of messages.
-#
-# For every head, with l_i = <v_i, s_i> (``left``) and r_j = <v_j, t_j> (``right``):
-#
-#     e_ij  = LeakyReLU(l_i + r_j [+ u w_ij])
-#     p_ij  = exp(e_ij) / Σ_{z in N(i)} exp(e_iz)
-#     out_i = c_i Σ_j p_ij k_ij (t_j + b)     k: dropout's factors, 0 or 1/(1-p); optional: a scale c, a bias b
-#
-# Both passes go over edges sorted by receiver; nothing of size (edges, heads, d) is ever made. The backward pass sums
-# the same entries sorted by sender, which in an undirected network is the same list in another order.
+# Attention dropout decides which messages are sent before they are made. Where nodes have few neighbours, as in the
+# vertical network, most messages of a head are sent to nobody: their rows of h W are not computed, neither are their
+# gradients. What is computed is the same.
+
+# Picking rows costs about as much as a quarter of a product: above this share it does not pay.
+_LARGEST_SHARE = 0.75
+
+
+def needed_messages(keep: Tensor | None, edges: HeadEdges) -> Tensor | None:
+    """(n, heads) which messages anybody receives; None if (nearly) all are needed.
+
+    keep    (E*h,) dropout's factors; None keeps all
+    """
+    if keep is None:
+        return None
+    rows = len(edges.offsets) - 1
+    if len(keep) > 4 * rows:  # many neighbours: hardly a message that nobody receives
+        return None
+    needed = torch.zeros(rows, dtype=torch.bool, device=keep.device)
+    needed[edges.senders[keep > 0]] = True
+    share = float(needed.sum()) / max(rows, 1)
+    return needed.view(-1, edges.heads) if share < _LARGEST_SHARE else None
+
+
+def needed_products(h: Tensor, W: Tensor, u: Tensor, needed: Tensor) -> tuple[Tensor, Tensor]:
+    """``h W`` with zeros where a message is not needed, and ``h u`` whole.
+
+    h (n, k), W (k, heads*out), u (k, m), needed (n, heads) -> (n, heads*out), (n, m)
+    """
+    result: tuple[Tensor, Tensor] = _NeededProducts.apply(h, W, u, needed)  # type: ignore[no-untyped-call]
+    return result
+
+
+class _NeededProducts(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, W: Tensor, u: Tensor, needed: Tensor) -> tuple[Tensor, Tensor]:
+        heads = needed.shape[1]
+        nodes = [needed[:, head].nonzero().squeeze(1) for head in range(heads)]
+        out = W.shape[1] // heads
+        t = h.new_zeros(len(h) * heads, out)
+        for head, picked in _head_pieces(nodes, h.shape[1]):
+            part = h.index_select(0, picked) @ W[:, head * out : (head + 1) * out]
+            t.index_copy_(0, picked * heads + head, part)
+        ctx.save_for_backward(h, W, u, *nodes)
+        return t.resize_(len(h), heads * out), h @ u
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_t: Tensor, grad_u: Tensor) -> tuple[Tensor | None, Tensor, Tensor, None]:
+        h, W, u, *nodes = ctx.saved_tensors
+        heads, out = len(nodes), W.shape[1] // len(nodes)
+        grad_rows = grad_t.reshape(len(h) * heads, out)
+        grad_W = torch.zeros_like(W)
+        grad_h = grad_u @ u.T if ctx.needs_input_grad[0] else None
+        for head, picked in _head_pieces(nodes, h.shape[1]):
+            columns = slice(head * out, (head + 1) * out)
+            grad = grad_rows.index_select(0, picked * heads + head)
+            grad_W[:, columns] += h.index_select(0, picked).T @ grad
+            if grad_h is not None:  # a node stands once in ``nodes[head]``: nothing is added into a shared place
+                grad_h.index_add_(0, picked, grad @ W[:, columns].T)
+        return grad_h, grad_W, h.T @ grad_u, None
+
+
+def _head_pieces(nodes: list[Tensor], width: int) -> Iterator[tuple[int, Tensor]]:
+    """(head, nodes) in pieces whose gathered rows stay small: pieces of all sizes would tear holes into memory."""
+    step = max(_GATHERED_AT_ONCE // max(width, 1), 1)
+    for head, picked in enumerate(nodes):
+        for piece in torch.split(picked, step):
+            yield head, piece
+
+
+# ---- the sum over j ------------------------------------------------------------------------------------------------
 
 
 def edge_softmax(left: Tensor, right: Tensor, edges: HeadEdges, u: Tensor | None = None) -> Tensor:
@@ -441,25 +415,10 @@ def neighbour_sums(m: Tensor, neighbourhood: Neighbourhood) -> Tensor:
     return out
 
 
-class AttentionDropout(nn.Module):
-    """Dropout on attention weights: each is set to 0 with probability ``p``, the others are divided by 1-p."""
-
-    def __init__(self, p: float):
-        super().__init__()
-        if not 0 <= p < 1:
-            raise SettingError(f"dropout is {p}, expected at least 0 and less than 1")
-        self.p = p
-
-    def forward(self, edges: HeadEdges, like: Tensor, generator: torch.Generator | None) -> Tensor | None:
-        """Fresh factors (E*h,) with ``like``'s type and device, or None where nothing is dropped."""
-        if not self.training or self.p == 0:
-            return None
-        count = len(edges.senders)
-        drawn = torch.rand(count, generator=generator, dtype=torch.float32, device=like.device)
-        return (drawn >= self.p).to(like.dtype).mul_(1 / (1 - self.p))
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}"
+def attention_dropout(p: float, edges: HeadEdges, like: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Fresh factors (E*h,): 0 with probability p, else 1/(1-p); with ``like``'s type and device."""
+    drawn = torch.rand(len(edges.senders), generator=generator, dtype=torch.float32, device=like.device)
+    return (drawn >= p).to(like.dtype).mul_(1 / (1 - p))
 
 
 def _logits(left: Tensor, right: Tensor, edges: HeadEdges, u: Tensor | None) -> Tensor:
@@ -478,7 +437,7 @@ def _edge_weights(edges: HeadEdges) -> Tensor:
 
 
 def _softmax(logits: Tensor, edges: HeadEdges) -> Tensor:
-    e = nn.functional.leaky_relu(logits, SLOPE)
+    e = F.leaky_relu(logits, SLOPE)
     e -= _segment(e, "max", edges).index_select(0, edges.receivers)
     e.exp_()
     return e.div_(_segment(e, "sum", edges).index_select(0, edges.receivers))
@@ -525,8 +484,8 @@ class _Attend(torch.autograd.Function):
         grad_b = None
         if b is not None:
             sums = _segment(weights, "sum", edges).view(shape)
-            grad_b = torch.cat([product(sums[:, [head]].T, grad[:, head]) for head in range(len(b))])
-            along = torch.cat([product(grad[:, head], b[head, :, None]) for head in range(len(b))], 1)  # (n, h)
+            grad_b = torch.cat([sums[:, [head]].T @ grad[:, head] for head in range(len(b))])
+            along = torch.cat([grad[:, head] @ b[head, :, None] for head in range(len(b))], 1)  # (n, h)
             along = along.flatten().index_select(0, edges.receivers)
             grad_logits += along if keep is None else along.mul_(keep)
         kept = None if keep is None else keep.index_select(0, edges.reverse)
@@ -586,13 +545,100 @@ class _NeighbourSums(torch.autograd.Function):
         return _NeighbourSums.forward(ctx, grad.contiguous(), ctx.neighbourhood), None
 
 
-# Attention for nodes already trained: a piece of the receivers after the other, no dropout, no gradients.
+# ---- horizontal messages m^H ---------------------------------------------------------------------------------------
 #
-# What `attend` gives (but for rounding), in little memory: of all that has the size of (edges, heads) there is never
-# more than a piece. Senders are all nodes, so nothing is sampled and nothing left out.
+# Held as factors, a scale for every node and head times a row, m = scale * rows: scales (n, heads) are small, rows are
+# the largest tensors of a vertical block (n, heads, out), so the product is made only where it is added.
 
 
-EDGES_AT_ONCE = 1 << 18
+class Messages(Protocol):
+    """What f returns."""
+
+    def scaled(self, factor: Tensor) -> Messages:
+        """The same messages times ``factor`` (n, heads) or (n, 1)."""
+        ...
+
+    def added_to(self, out: Tensor) -> Tensor:
+        """``out`` (n, heads, out) plus the messages; may change it in place."""
+        ...
+
+    def tensor(self) -> Tensor:
+        """The messages themselves, (n, heads, out)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class RowMessages:
+    """``scale * rows``."""
+
+    scale: Tensor  # (n, heads)
+    rows: Tensor  # (n, heads, out)
+
+    def scaled(self, factor: Tensor) -> RowMessages:
+        return replace(self, scale=self.scale * factor)
+
+    def added_to(self, out: Tensor) -> Tensor:
+        return out + self.tensor()
+
+    def tensor(self) -> Tensor:
+        return self.scale.unsqueeze(-1) * self.rows
+
+
+@dataclass(frozen=True, eq=False)
+class LinearMessages:
+    """``scale * (x Z + b)``. The rows are computed again in the backward pass instead of being kept."""
+
+    scale: Tensor  # (n, heads)
+    x: Tensor  # (n, k)
+    Z: Tensor  # (k, heads*out)
+    b: Tensor  # (heads*out,)
+
+    def scaled(self, factor: Tensor) -> LinearMessages:
+        return replace(self, scale=self.scale * factor)
+
+    def added_to(self, out: Tensor) -> Tensor:
+        result: Tensor = _AddLinear.apply(out, self.scale, self.x, self.Z, self.b)  # type: ignore[no-untyped-call]
+        return result
+
+    def tensor(self) -> Tensor:
+        rows = add_row(self.x @ self.Z, self.b)
+        return self.scale.unsqueeze(-1) * rows.view(*self.scale.shape, -1)
+
+
+class _AddLinear(torch.autograd.Function):
+    """``out + scale * (x Z + b)`` in place, a piece of rows at a time: the rows x Z + b never leave the cache."""
+
+    @staticmethod
+    def forward(ctx: Any, out: Tensor, scale: Tensor, x: Tensor, Z: Tensor, b: Tensor) -> Tensor:
+        ctx.mark_dirty(out)
+        ctx.save_for_backward(scale, x, Z, b)
+        for part in _parts(len(out)):
+            rows = (x[part] @ Z).add_(b)
+            out[part].addcmul_(scale[part].unsqueeze(-1), rows.view_as(out[part]))
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        scale, x, Z, b = ctx.saved_tensors
+        grad_scale, grad_Z, grad_b = torch.empty_like(scale), torch.zeros_like(Z), torch.zeros_like(b)
+        grad_x = torch.empty_like(x) if ctx.needs_input_grad[2] else None
+        for part in _parts(len(grad)):
+            rows = (x[part] @ Z).add_(b).view_as(grad[part])
+            torch.sum(rows.mul_(grad[part]), -1, out=grad_scale[part])
+            grad_rows = torch.mul(grad[part], scale[part].unsqueeze(-1), out=rows).flatten(1)
+            grad_Z += x[part].T @ grad_rows
+            grad_b += column_sums(grad_rows)
+            if grad_x is not None:
+                grad_x[part] = grad_rows @ Z.T
+        return grad, grad_scale, grad_x, grad_Z, grad_b
+
+
+def _parts(count: int) -> Iterator[slice]:
+    return (slice(start, start + _ROWS_AT_ONCE) for start in range(0, count, _ROWS_AT_ONCE))
+
+
+# ---- without gradients, a piece of the receivers after another -----------------------------------------------------
 
 
 @torch.no_grad()
@@ -623,7 +669,7 @@ def attend_in_pieces(
 
 
 def _softmax_of_piece(logits: Tensor, offsets: Tensor, receivers: Tensor) -> Tensor:
-    e = nn.functional.leaky_relu_(logits, SLOPE)
+    e = F.leaky_relu_(logits, SLOPE)
     e -= torch.segment_reduce(e, "max", offsets=offsets, unsafe=True).index_select(0, receivers)
     e.exp_()
     return e.div_(torch.segment_reduce(e, "sum", offsets=offsets, unsafe=True).index_select(0, receivers))
@@ -638,3 +684,45 @@ def _receiver_pieces(offsets: Tensor, edges_at_once: int) -> Iterator[tuple[slic
         stop = max(start + 1, beyond - 1)
         yield slice(start, stop), slice(first, int(offsets[stop]))
         start = stop
+
+
+# ---- every message by itself ---------------------------------------------------------------------------------------
+
+
+def edge_messages(
+    projected: Projected, neighbourhood: Neighbourhood, edges: HeadEdges, u: Tensor | None, keep: Tensor | None
+) -> Tensor:
+    """a_ij t_j of every edge, (E, heads, out): what `attend` adds up. Plain autograd, and memory to match."""
+    left, right, t, b = projected
+    receivers, senders = neighbourhood.receivers, neighbourhood.senders
+    logits = left[receivers] + right[senders]  # (E, heads)
+    if u is not None:
+        logits = logits + u[receivers] * edges.per_edge(_edge_weights(edges))
+    e = F.leaky_relu(logits, SLOPE)
+    highest = torch.segment_reduce(e.detach(), "max", offsets=neighbourhood.offsets, unsafe=True)
+    e = (e - highest[receivers]).exp()
+    a = e / receiver_sums(e, neighbourhood)[receivers]
+    if keep is not None:
+        a = a * edges.per_edge(keep)
+    t = t if b is None else t + b
+    return a.unsqueeze(-1) * t[senders]
+
+
+def receiver_sums(messages: Tensor, neighbourhood: Neighbourhood) -> Tensor:
+    """The messages of each node's edges added up: (E, …) -> (n, …)."""
+    sums: Tensor = _ReceiverSums.apply(messages, neighbourhood)  # type: ignore[no-untyped-call]
+    return sums
+
+
+class _ReceiverSums(torch.autograd.Function):
+    """Unlike torch's own, its result may be changed in place."""
+
+    @staticmethod
+    def forward(ctx: Any, messages: Tensor, neighbourhood: Neighbourhood) -> Tensor:
+        ctx.receivers = neighbourhood.receivers
+        return torch.segment_reduce(messages, "sum", offsets=neighbourhood.offsets, unsafe=True)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        return grad.index_select(0, ctx.receivers), None

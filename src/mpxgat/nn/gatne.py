@@ -21,10 +21,8 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from mpxgat.nn.ops import (
-    add_product,
     add_row,
     dot_bags,
-    product,
     products,
     scatter_rows,
     sigmoid,
@@ -56,10 +54,10 @@ class GATNENet(nn.Module):
         """Vectors v (n, d) for type ``kind``; ``means`` has the neighbours over each type."""
         b, u = self.nodes()
         U = torch.cat([mean(rows) for mean, rows in zip(means, u, strict=True)])  # (m*n, s)
-        logits = product(product(U, self.W[kind]).tanh(), self.w[kind, :, None]).view(len(u), -1)  # (m, n)
+        logits = ((U @ self.W[kind]).tanh() @ self.w[kind, :, None]).view(len(u), -1)  # (m, n)
         a = softmax_over_rows(logits)
         mixed = (a.unsqueeze(2) * U.view_as(u)).sum(0)  # (n, s)
-        return add_product(b, mixed, self.alpha * self.M[kind])
+        return torch.addmm(b, mixed, self.alpha * self.M[kind])
 
 
 class NodeTables(nn.Module):
@@ -99,7 +97,7 @@ class FeatureMaps(nn.Module):
         """Base vectors b (n, d) and edge vectors u (m, n, s)."""
         deep, direct = products(self.x, self.H, self.D)
         b = add_row(deep, self.h).tanh() + self.beta * direct
-        u = add_row(product(self.x, self.G), self.g).tanh()
+        u = add_row(self.x @ self.G, self.g).tanh()
         return b, u.view(self.n_nodes, self.types, self.edge_width).transpose(0, 1).contiguous()
 
 

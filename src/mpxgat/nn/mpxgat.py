@@ -1,7 +1,28 @@
-"""Horizontal messages m^H of all nodes, held as factors: the product is made only where it is added.
+"""MPXGAT as in the paper: MPXGAT-H within every layer, MPXGAT-V across layers, block by block.
 
-A message is a scale for every node and head times a row: ``m = scale * rows``. Scales (n, heads) are small, rows are
-the largest tensors of a vertical block (n, heads, out), so every factor that can go into the scale does.
+Letters and order are the paper's; n nodes, E edges, shapes at the end of the line. Node i receives, j in N(i) sends,
+and i is in N(i). Heads are independent; hidden blocks concatenate them, the last block averages them.
+
+A block of MPXGAT-H (`HorizontalBlock`; own parameters for every layer of the multiplex):
+
+    s_i   = W_i h_i + b_i
+    t_j   = W_j h_j + b_j
+    e_ij  = LeakyReLU( <v_i, s_i> + <v_j, t_j> )
+    a_ij  = dropout( softmax_j e_ij )
+    h'_i  = σ( Σ_j a_ij t_j )
+
+A block of MPXGAT-V (`VerticalBlock`, the paper's GAT-V; one for all nodes, over the inter links), with a_ij as above:
+
+    m_ij^V = a_ij t_j
+    m_ij^H = f(h_i^H, h_j^H)                     h^H: horizontal embeddings, frozen, rows of length 1
+    h'_i   = σ( Σ_j g(m_ij^V, m_ij^H) )
+
+f and g are the framework's two open functions. The paper takes
+
+    x_i = h_i^H Z + b,  f(h_i^H, h_j^H) = LeakyReLU(<x_i, v^H>) x_i                  `ReceiverMessage`
+    g(m^V, m^H) = (1 - ReLU(β)) m^V + ReLU(β) m^H,  β learned                        `WeightedSum`
+
+The functions of `mpxgat.nn.attention` compute these sums without ever making anything of size (E, heads, out).
 """
 
 from __future__ import annotations
@@ -9,302 +30,202 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Protocol, cast
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 from torch.nn import functional as F  # noqa: N812
 
 from mpxgat.errors import SettingError, quoted
 from mpxgat.nn.attention import (
-    AttentionDropout,
     Input,
+    LinearMessages,
+    Messages,
     Neighbourhood,
     Projected,
-    SeparateTransforms,
-    SharedTransform,
-    Transform,
+    RowMessages,
     attend,
     attend_in_pieces,
+    attention_dropout,
+    edge_messages,
     edge_softmax,
-    glorot,
     head_dots,
     needed_messages,
     neighbour_sums,
+    project_separately,
+    project_together,
+    receiver_sums,
 )
-from mpxgat.nn.ops import add_row, column_sums, elu, leaky_relu, product, repeat_row
-
-_PIECE = 1024  # rows: a few megabytes
-
-
-class Messages(Protocol):
-    """What f returns."""
-
-    def scaled(self, factor: Tensor) -> Messages:
-        """The same messages times ``factor`` (n, heads) or (n, 1)."""
-        ...
-
-    def added_to(self, out: Tensor) -> Tensor:
-        """``out`` (n, heads, out) plus the messages; may change it in place."""
-        ...
-
-    def tensor(self) -> Tensor:
-        """The messages themselves, (n, heads, out)."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class RowMessages:
-    """``scale * rows``."""
-
-    scale: Tensor  # (n, heads)
-    rows: Tensor  # (n, heads, out)
-
-    def scaled(self, factor: Tensor) -> RowMessages:
-        return replace(self, scale=self.scale * factor)
-
-    def added_to(self, out: Tensor) -> Tensor:
-        return out + self.tensor()
-
-    def tensor(self) -> Tensor:
-        return self.scale.unsqueeze(-1) * self.rows
-
-
-@dataclass(frozen=True, eq=False)
-class LinearMessages:
-    """``scale * (x Z + b)``. The rows are computed again in the backward pass instead of being kept."""
-
-    scale: Tensor  # (n, heads)
-    x: Tensor  # (n, k)
-    Z: Tensor  # (k, heads*out)
-    b: Tensor  # (heads*out,)
-
-    def scaled(self, factor: Tensor) -> LinearMessages:
-        return replace(self, scale=self.scale * factor)
-
-    def added_to(self, out: Tensor) -> Tensor:
-        result: Tensor = _AddLinear.apply(out, self.scale, self.x, self.Z, self.b)  # type: ignore[no-untyped-call]
-        return result
-
-    def tensor(self) -> Tensor:
-        rows = add_row(product(self.x, self.Z), self.b)
-        return self.scale.unsqueeze(-1) * rows.view(*self.scale.shape, -1)
-
-
-class _AddLinear(torch.autograd.Function):
-    """``out + scale * (x Z + b)`` in place, a piece of rows at a time: the rows x Z + b never leave the cache."""
-
-    @staticmethod
-    def forward(ctx: Any, out: Tensor, scale: Tensor, x: Tensor, Z: Tensor, b: Tensor) -> Tensor:
-        ctx.mark_dirty(out)
-        ctx.save_for_backward(scale, x, Z, b)
-        for part in _parts(len(out)):
-            rows = product(x[part], Z).add_(b)
-            out[part].addcmul_(scale[part].unsqueeze(-1), rows.view_as(out[part]))
-        return out
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        scale, x, Z, b = ctx.saved_tensors
-        grad_scale, grad_Z, grad_b = torch.empty_like(scale), torch.zeros_like(Z), torch.zeros_like(b)
-        grad_x = torch.empty_like(x) if ctx.needs_input_grad[2] else None
-        for part in _parts(len(grad)):
-            rows = product(x[part], Z).add_(b).view_as(grad[part])
-            torch.sum(rows.mul_(grad[part]), -1, out=grad_scale[part])
-            grad_rows = torch.mul(grad[part], scale[part].unsqueeze(-1), out=rows).flatten(1)
-            grad_Z += product(x[part].T, grad_rows)
-            grad_b += column_sums(grad_rows)
-            if grad_x is not None:
-                grad_x[part] = product(grad_rows, Z.T)
-        return grad, grad_scale, grad_x, grad_Z, grad_b
-
-
-def _parts(count: int) -> Iterator[slice]:
-    return (slice(start, start + _PIECE) for start in range(0, count, _PIECE))
-
-
-# `MultiHeadAttention`: the part that both kinds of block share, from node inputs to sums of messages.
-
+from mpxgat.nn.ops import add_row, elu, glorot, leaky_relu, repeat_row, uniform
 
 Activation = Callable[[Tensor], Tensor]
-Joining = Callable[[Tensor, Activation], Tensor]
 
 
-def concatenate_heads(out: Tensor, activation: Activation) -> Tensor:
-    """σ of all heads side by side, for hidden blocks: (n, heads, d) -> (n, heads*d)."""
-    return activation(out).flatten(1)
+# ---- attention: what both kinds of block share ---------------------------------------------------------------------
 
 
-def average_heads(out: Tensor, activation: Activation) -> Tensor:
-    """σ of the heads' mean, for the last block: (n, heads, d) -> (n, d)."""
-    return activation(out.mean(1))
+class SeparateTransforms(nn.Module):
+    """Two matrices, two biases, two attention vectors: the paper's text."""
+
+    def __init__(self, inputs: int, out: int, heads: int, generator: torch.Generator):
+        super().__init__()
+        self.W_i = glorot((inputs, heads * out), generator)
+        self.W_j = glorot((inputs, heads * out), generator)
+        self.b_i = nn.Parameter(torch.zeros(heads * out))
+        self.b_j = nn.Parameter(torch.zeros(heads * out))
+        self.v_i = glorot((heads, out), generator)
+        self.v_j = glorot((heads, out), generator)
+
+    def forward(self, h: Input, needed: Tensor | None = None) -> Projected:
+        """<v_i, s_i> (n, heads), <v_j, t_j> (n, heads) and t (n, heads, out), of h (n, inputs) or one-hot rows."""
+        return project_separately(h, self.W_i, self.b_i, self.v_i, self.W_j, self.b_j, self.v_j, needed)
 
 
-class EdgeTerm(nn.Module):
-    """The edge weight's term of the attention logit: + u_k w_ij in head k, u learned; a self-loop weighs 1.
+class SharedTransform(nn.Module):
+    """One matrix for receiver and sender, W_i = W_j: the authors' code. In MPXGAT-H it has no bias of its own."""
 
-    The softmax compares the neighbours of one node, so u tells how much a heavier link counts for more.
+    b: nn.Parameter | None
+
+    def __init__(self, inputs: int, out: int, heads: int, generator: torch.Generator, *, bias: bool = False):
+        super().__init__()
+        self.W = glorot((inputs, heads * out), generator)
+        self.b = uniform((heads * out,), inputs, generator) if bias else None
+        self.v_i = glorot((heads, out), generator)
+        self.v_j = glorot((heads, out), generator)
+
+    def forward(self, h: Input, needed: Tensor | None = None) -> Projected:
+        """As `SeparateTransforms`, with s = t = W h [+ b]."""
+        return project_together(h, self.W, self.b, self.v_i, self.v_j, needed)
+
+
+def biased_transform(inputs: int, out: int, heads: int, generator: torch.Generator) -> SharedTransform:
+    """The linear maps of the authors' MPXGAT-V: W Glorot, b uniform in ±1/√inputs."""
+    return SharedTransform(inputs, out, heads, generator, bias=True)
+
+
+class Attention(nn.Module):
+    """Σ_j a_ij t_j for every node and head.
+
+    weighted    whether edge weights enter the logit: e_ij = LeakyReLU(… + u w_ij), u learned for each head, w_ii = 1.
+                The softmax compares the neighbours of one node, so u tells how much more a heavier link counts.
     """
 
-    def __init__(self, heads: int, generator: torch.Generator):
+    u: nn.Parameter | None
+
+    def __init__(
+        self, transform: nn.Module, heads: int, dropout: float, generator: torch.Generator, *, weighted: bool = False
+    ):
         super().__init__()
-        self.u = glorot((1, heads), generator)
-
-    def forward(self, n_nodes: int) -> Tensor:
-        """The vector u, once for every node: (n, heads)."""
-        return repeat_row(self.u.squeeze(0), n_nodes)
-
-
-class MultiHeadAttention(nn.Module):
-    """``Σ_j a_ij t_j`` for every node and head.
-
-    transform   makes the logits' halves and the messages t, for ``heads`` heads
-    dropout     on the attention weights
-    edge_term   adds the edge weights to the logit; without it they are not read
-    """
-
-    def __init__(self, transform: Transform, heads: int, dropout: AttentionDropout, edge_term: EdgeTerm | None = None):
-        super().__init__()
-        self.heads = heads
+        if not 0 <= dropout < 1:
+            raise SettingError(f"dropout is {dropout}, expected at least 0 and less than 1")
         self.transform = transform
+        self.heads = heads
         self.dropout = dropout
-        self.edge_term = edge_term
+        self.u = glorot((1, heads), generator) if weighted else None
 
     def forward(
         self,
         h: Input,
         neighbourhood: Neighbourhood,
-        *,
         generator: torch.Generator | None = None,
         scale: Tensor | None = None,
     ) -> Tensor:
-        """From h (n, inputs) or one-hot to (n, heads, out); each sum times ``scale`` (n, heads) if it is given."""
+        """(n, heads, out); each sum times ``scale`` (n, heads) if given; in training, dropout uses ``generator``."""
         edges = neighbourhood.head_edges(self.heads)
-        keep = self.dropout(edges, next(self.parameters()), generator)  # (E*heads,)
-        left, right, t, b = self.transform(h, needed_messages(keep, edges))  # (n, heads) twice, (n, heads, out)
-        return attend(left, right, t, edges, b=b, u=self._u(neighbourhood), keep=keep, scale=scale)
+        kept = self._kept(neighbourhood, generator)  # 0 or 1/(1-p)  (E*heads,)
+        l_i, r_j, t, b = self.transform(h, needed_messages(kept, edges))  # <v_i, s_i>, <v_j, t_j>, and t_j - b, b
+        return attend(l_i, r_j, t, edges, b=b, u=self._u(neighbourhood), keep=kept, scale=scale)  # Σ_j a_ij t_j
+
+    def messages(self, h: Input, neighbourhood: Neighbourhood, generator: torch.Generator | None = None) -> Tensor:
+        """Each m_ij = a_ij t_j by itself, for a g that has to see them: (E, heads, out)."""
+        edges = neighbourhood.head_edges(self.heads)
+        kept = self._kept(neighbourhood, generator)
+        return edge_messages(self.transform(h), neighbourhood, edges, self._u(neighbourhood), kept)
 
     @torch.no_grad()
     def weights(self, h: Input, neighbourhood: Neighbourhood) -> Tensor:
         """a_ij without dropout: (E, heads), in the order of the neighbourhood's edges."""
         edges = neighbourhood.head_edges(self.heads)
-        left, right, *_ = self.transform(h)
-        return edges.per_edge(edge_softmax(left, right, edges, self._u(neighbourhood)))
+        l_i, r_j, *_ = self.transform(h)
+        return edges.per_edge(edge_softmax(l_i, r_j, edges, self._u(neighbourhood)))
 
     def in_pieces(self, projected: Projected, neighbourhood: Neighbourhood) -> Iterator[tuple[slice, Tensor]]:
-        """The sums of a range of nodes after the other, (r, heads, out) each, without dropout and gradients.
+        """The sums of one range of nodes after another, (r, heads, out) each, without dropout and gradients.
 
         projected   what ``transform`` makes of all nodes
         """
-        u = None if self.edge_term is None else self.edge_term.u.squeeze(0)
-        return attend_in_pieces(projected, neighbourhood, u)
+        return attend_in_pieces(projected, neighbourhood, None if self.u is None else self.u.squeeze(0))
+
+    def _kept(self, neighbourhood: Neighbourhood, generator: torch.Generator | None) -> Tensor | None:
+        if not self.training or self.dropout == 0:
+            return None
+        like = next(self.parameters())
+        return attention_dropout(self.dropout, neighbourhood.head_edges(self.heads), like, generator)
 
     def _u(self, neighbourhood: Neighbourhood) -> Tensor | None:
-        return None if self.edge_term is None else self.edge_term(neighbourhood.n_nodes)
+        return None if self.u is None else repeat_row(self.u.squeeze(0), neighbourhood.n_nodes)
 
 
-# `HorizontalBlock`: one block of MPXGAT-H, graph attention within one layer.
+class Block(nn.Module):
+    """What follows the sum over j in both kinds of block: heads joined, the output's bias if there is one, σ."""
 
+    bias: nn.Parameter | None
 
-class HorizontalBlock(nn.Module):
-    """Graph attention as MPXGAT-H uses it:
-
-        s_i  = W_i h_i + b_i
-        t_j  = W_j h_j + b_j
-        e_ij = LeakyReLU( <v_i, s_i> + <v_j, t_j> )
-        a_ij = dropout( softmax_j e_ij )
-        h'_i = σ( Σ_j a_ij t_j )
-
-    attend      all but σ, for every head
-    join        `concatenate_heads` or `average_heads`
-    activation  σ; may change its argument in place
-    """
-
-    def __init__(self, attend: MultiHeadAttention, *, join: Joining, activation: Activation):
+    def __init__(self, attend: Attention, out: int, activation: Activation, *, last: bool, bias: bool):
         super().__init__()
         self.attend = attend
-        self.join = join
         self.activation = activation
+        self.last = last
+        self.bias = nn.Parameter(torch.zeros((out,) if last else (attend.heads, out))) if bias else None
 
-    def forward(self, h: Input, neighbourhood: Neighbourhood, *, generator: torch.Generator | None = None) -> Tensor:
-        """From h (n, inputs) or one-hot to (n, heads*out) or (n, out); in training dropout draws from ``generator``."""
-        out = self.attend(h, neighbourhood, generator=generator)  # (n, heads, out)
-        return self.join(out, self.activation)
-
-    def in_pieces(self, projected: Projected, neighbourhood: Neighbourhood) -> Tensor:
-        """What `forward` makes of inputs that ``attend.transform`` has projected, a piece of the nodes at a time.
-
-        Without dropout and gradients; needs hardly more memory than its result.
-        """
-        whole = None
-        for nodes, out in self.attend.in_pieces(projected, neighbourhood):
-            joined = self.join(out, self.activation)
-            if whole is None:
-                whole = joined.new_empty(neighbourhood.n_nodes, joined.shape[1])
-            whole[nodes] = joined
-        assert whole is not None, "a network has nodes"
-        return whole
+    def joined(self, out: Tensor) -> Tensor:
+        """(n, heads, out) -> (n, heads*out), or (n, out) in the last block; may change ``out`` in place."""
+        if self.last:
+            out = out.mean(1)
+        if self.bias is not None:
+            out = add_row(out, self.bias)
+        return self.activation(out).flatten(1)
 
     def attention(self, h: Input, neighbourhood: Neighbourhood) -> Tensor:
         """a_ij without dropout: (E, heads), in the order of the neighbourhood's edges."""
         return self.attend.weights(h, neighbourhood)
 
 
-# `VerticalBlock`: one block of MPXGAT-V (GAT-V), attention across layers that also reads the horizontal embedding.
-#
-#     x_i    = h_i^H Z + b                         f: horizontal embedding -> vertical space
-#     m_i^H  = LeakyReLU(<x_i, v^H>) x_i
-#     m_ij^V = a_ij t_j
-#     h'_i   = σ( Σ_j [ (1 - ReLU(β)) m_ij^V + ReLU(β) m_i^H ] )           g: the bracket; β is learned
-#
-# f and g are the framework's two open functions: any module with the same call takes their place. A third choice is
-# whose horizontal part stands in the bracket and how often: a function on messages (`repeated`, `once`,
-# `from_senders`).
+# ---- MPXGAT-H ------------------------------------------------------------------------------------------------------
 
 
-class Shares(NamedTuple):
-    """How much the vertical and the horizontal part count, (n, heads) each."""
+class HorizontalBlock(Block):
+    """Graph attention within a layer: h'_i = σ( Σ_j a_ij t_j )."""
 
-    vertical: Tensor
-    horizontal: Tensor
+    def forward(self, h: Input, neighbourhood: Neighbourhood, generator: torch.Generator | None = None) -> Tensor:
+        """From h (n, inputs) or one-hot rows to (n, heads*out), or (n, out) in the last block."""
+        out = self.attend(h, neighbourhood, generator)  # Σ_j a_ij t_j  (n, heads, out)
+        return self.joined(out)
 
+    def in_pieces(self, projected: Projected, neighbourhood: Neighbourhood) -> Tensor:
+        """What `forward` makes of projected inputs, a piece of the nodes at a time, without dropout and gradients.
 
-class HorizontalTransform(Protocol):
-    """f: horizontal embeddings (n, k) -> a message m^H for every node."""
-
-    def __call__(self, h_H: Tensor, /) -> Messages: ...
-
-
-class Combination(Protocol):
-    """g: the share of each part in the sum; it may look at the horizontal embeddings (n, k)."""
-
-    def __call__(self, h_H: Tensor, /) -> Shares: ...
-
-
-Gathering = Callable[[Messages, Neighbourhood], Messages]  # m^H -> Σ_j of it
-
-
-def repeated(m: Messages, neighbourhood: Neighbourhood) -> Messages:
-    """Σ_j m_i^H = |N(i)| m_i^H: the formula as it stands; many known counterparts weigh the horizontal part more."""
-    return m.scaled(neighbourhood.sizes[:, None])
+        It needs hardly more memory than its result.
+        """
+        whole = None
+        for nodes, out in self.attend.in_pieces(projected, neighbourhood):
+            rows = self.joined(out)
+            if whole is None:
+                whole = rows.new_empty(neighbourhood.n_nodes, rows.shape[1])
+            whole[nodes] = rows
+        assert whole is not None, "a network has nodes"
+        return whole
 
 
-def once(m: Messages, neighbourhood: Neighbourhood) -> Messages:
-    """The mean over j: m_i^H counts once, however many counterparts are known."""
-    return m
+# ---- MPXGAT-V ------------------------------------------------------------------------------------------------------
 
 
-def from_senders(m: Messages, neighbourhood: Neighbourhood) -> Messages:
-    """Σ_j m_j^H: the senders' horizontal parts (the authors' code)."""
-    sums = neighbour_sums(m.tensor(), neighbourhood)
-    return RowMessages(sums.new_ones(sums.shape[:2]), sums)
+class ReceiverMessage(nn.Module):
+    """f of the paper: x_i = h_i^H Z + b, m_ij^H = LeakyReLU(<x_i, v^H>) x_i; own Z, b and v^H for every head.
 
-
-class GatedTransform(nn.Module):
-    """f of the paper: x = h^H Z + b, m^H = LeakyReLU(<x, v^H>) x; own Z, b, v for every head."""
+    Any module made as ``f(inputs, out, heads, generator)`` and called with the horizontal embeddings of both ends,
+    (E, inputs) each, can stand in its place; it returns (E, heads, out). `summed` is optional: the sum over j, faster.
+    """
 
     def __init__(self, inputs: int, out: int, heads: int, generator: torch.Generator):
         super().__init__()
@@ -312,124 +233,147 @@ class GatedTransform(nn.Module):
         self.b = nn.Parameter(torch.zeros(heads * out))
         self.v_H = glorot((heads, out), generator)
 
-    def forward(self, h_H: Tensor) -> Messages:
-        # <x, v> = h^H <Z, v> + <b, v>: a narrow product, which leaves x itself to the place where it is added
-        a = product(h_H, head_dots(self.Z, self.v_H))  # (n, heads)
+    def forward(self, h_i: Tensor, h_j: Tensor) -> Tensor:
+        return self.messages(h_i).tensor()  # (E, heads, out)
+
+    def summed(self, h_H: Tensor, neighbourhood: Neighbourhood) -> Messages:
+        """Σ_j m_i^H = |N(i)| m_i^H: as the formula says, many known counterparts weigh the horizontal part more."""
+        return self.messages(h_H).scaled(neighbourhood.sizes[:, None])
+
+    def messages(self, h: Tensor) -> LinearMessages:
+        """LeakyReLU(<x, v^H>) x, with x = h Z + b left to the place where it is added; h (m, inputs)."""
+        # <x, v> = h <Z, v> + <b, v>: a narrow product
+        a = h @ head_dots(self.Z, self.v_H)  # (m, heads)
         a = leaky_relu(add_row(a, head_dots(self.b[None], self.v_H).squeeze(0)))
-        return LinearMessages(a, h_H, self.Z, self.b)
+        return LinearMessages(a, h, self.Z, self.b)
+
+
+class MeanMessage(ReceiverMessage):
+    """The paper's f, averaged instead of summed over j: m_i^H counts once, however many counterparts are known."""
+
+    def summed(self, h_H: Tensor, neighbourhood: Neighbourhood) -> Messages:
+        return self.messages(h_H)
+
+
+class SenderMessage(ReceiverMessage):
+    """f of the authors' code: m_ij^H = LeakyReLU(<x_j, v^H>) x_j, the sender's; b starts uniform in ±1/√inputs."""
+
+    def __init__(self, inputs: int, out: int, heads: int, generator: torch.Generator):
+        super().__init__(inputs, out, heads, generator)
+        self.b = uniform((heads * out,), inputs, generator)
+
+    def forward(self, h_i: Tensor, h_j: Tensor) -> Tensor:
+        return self.messages(h_j).tensor()
+
+    def summed(self, h_H: Tensor, neighbourhood: Neighbourhood) -> Messages:
+        sums = neighbour_sums(self.messages(h_H).tensor(), neighbourhood)  # Σ_j m_j^H  (n, heads, out)
+        return RowMessages(sums.new_ones(sums.shape[:2]), sums)
 
 
 class WeightedSum(nn.Module):
-    """g of the paper: (1 - ReLU(β)) vertical + ReLU(β) horizontal; β (1,) for all heads or (heads,) one for each."""
+    """g of the paper: (1 - ReLU(β)) m^V + ReLU(β) m^H; β (1,) for all heads or (heads,), one for each.
 
-    def __init__(self, beta: Tensor, heads: int):
+    Any module made as ``g(out, heads, generator)`` and called with both messages, (E, heads, out) each, can
+    stand in its place.
+    """
+
+    def __init__(self, beta: Tensor):
         super().__init__()
         self.beta = nn.Parameter(beta)
-        self.heads = heads
 
-    def forward(self, h_H: Tensor) -> Shares:
-        share = repeat_row(self.beta.relu().expand(self.heads), len(h_H))  # (n, heads)
-        return Shares(1 - share, share)
-
-    def beta_per_head(self) -> Tensor:
-        """β as learned, before ReLU; (heads,), detached."""
-        return self.beta.detach().expand(self.heads).clone()
+    def forward(self, m_V: Tensor, m_H: Tensor) -> Tensor:
+        share = self.beta.relu()[:, None]  # (1 or heads, 1)
+        return (1 - share) * m_V + share * m_H
 
 
-def one_beta(heads: int, generator: torch.Generator) -> WeightedSum:
+def one_beta(out: int, heads: int, generator: torch.Generator) -> WeightedSum:
     """One β for the block, started at 0.5: both parts weigh the same, and ReLU lets its gradient through."""
-    return WeightedSum(torch.tensor([0.5]), heads)
+    return WeightedSum(torch.tensor([0.5]))
 
 
-def beta_per_head(heads: int, generator: torch.Generator) -> WeightedSum:
+def beta_per_head(out: int, heads: int, generator: torch.Generator) -> WeightedSum:
     """A β for every head with Glorot start; one that starts below 0 stays there, as ReLU has no gradient."""
-    return WeightedSum(glorot((1, heads), generator).detach().squeeze(0), heads)
+    return WeightedSum(glorot((1, heads), generator).detach().squeeze(0))
 
 
-class VerticalBlock(nn.Module):
-    """GAT-V; see the head of this file.
-
-    attend              a_ij t_j and its sum, for every head
-    f, gather, g        the horizontal part: m^H, its sum over j, and the shares of both parts
-    join, activation    as in `HorizontalBlock`
-    """
+class VerticalBlock(Block):
+    """Attention across layers that also reads the horizontal embeddings: h'_i = σ( Σ_j g(m_ij^V, m_ij^H) )."""
 
     def __init__(
         self,
-        attend: MultiHeadAttention,
-        *,
-        f: HorizontalTransform,
-        gather: Gathering,
-        g: Combination,
-        join: Joining,
+        attend: Attention,
+        f: nn.Module,
+        g: nn.Module,
+        out: int,
         activation: Activation,
+        *,
+        last: bool,
+        bias: bool,
     ):
-        super().__init__()
-        self.attend = attend
+        super().__init__(attend, out, activation, last=last, bias=bias)
         self.f = f
-        self.gather = gather
         self.g = g
-        self.join = join
-        self.activation = activation
 
     def forward(
-        self, h: Input, h_H: Tensor, neighbourhood: Neighbourhood, *, generator: torch.Generator | None = None
+        self, h: Input, h_H: Tensor, neighbourhood: Neighbourhood, generator: torch.Generator | None = None
     ) -> Tensor:
-        """From h (n, inputs) or one-hot and h^H (n, k) to (n, heads*out) or (n, out); dropout uses ``generator``."""
-        share = self.g(h_H)  # (n, heads) each
-        out = self.attend(h, neighbourhood, generator=generator, scale=share.vertical)  # (n, heads, out)
-        m = self.gather(self.f(h_H), neighbourhood)  # Σ_j m^H
-        out = m.scaled(share.horizontal).added_to(out)  # (n, heads, out)
-        return self.join(out, self.activation)
-
-    def attention(self, h: Input, neighbourhood: Neighbourhood) -> Tensor:
-        """a_ij without dropout: (E, heads), in the order of the neighbourhood's edges."""
-        return self.attend.weights(h, neighbourhood)
+        """From h (n, inputs) or one-hot rows and h^H (n, k) to (n, heads*out), or (n, out) in the last block."""
+        if isinstance(self.g, WeightedSum) and hasattr(self.f, "summed"):
+            # g is linear, so the two sums over j are taken apart.
+            share = repeat_row(self.g.beta.relu().expand(self.attend.heads), neighbourhood.n_nodes)  # (n, heads)
+            out = self.attend(h, neighbourhood, generator, scale=1 - share)  # (1 - ReLU(β)) Σ_j m_ij^V
+            m_H: Messages = cast(ReceiverMessage, self.f).summed(h_H, neighbourhood)  # Σ_j m_ij^H
+            out = m_H.scaled(share).added_to(out)  # + ReLU(β) Σ_j m_ij^H
+        else:
+            m_V = self.attend.messages(h, neighbourhood, generator)  # (E, heads, out)
+            m_H = self.f(h_H[neighbourhood.receivers], h_H[neighbourhood.senders])  # (E, heads, out)
+            out = receiver_sums(self.g(m_V, m_H), neighbourhood)  # (n, heads, out)
+        return self.joined(out)
 
     @property
     def beta(self) -> Tensor | None:
         """β of every head as learned, before ReLU: (heads,); None if g has none."""
-        return self.g.beta_per_head() if isinstance(self.g, WeightedSum) else None
+        if not isinstance(self.g, WeightedSum):
+            return None
+        return self.g.beta.detach().expand(self.attend.heads).clone()
 
 
-# The two readings of MPXGAT: `PAPER`, what the text defines, and `REFERENCE`, what the authors' code does.
-#
-# A style is the choice of parts; `stack` builds networks of them. `dataclasses.replace` makes another one of these.
+# ---- the two readings of MPXGAT ------------------------------------------------------------------------------------
 
 
-MakeTransform = Callable[[int, int, int, torch.Generator], Transform]  # inputs, out, heads, generator
-MakeHorizontal = Callable[[int, int, int, torch.Generator], HorizontalTransform]  # inputs, out, heads, generator
-MakeCombination = Callable[[int, torch.Generator], Combination]  # heads, generator
+class MakeTransform(Protocol):
+    """Makes a transform: columns of its input, width and number of heads, where initial values come from."""
+
+    def __call__(self, inputs: int, out: int, heads: int, generator: torch.Generator, /) -> nn.Module: ...
 
 
-@dataclass(frozen=True)
-class HorizontalStyle:
-    """Parts of MPXGAT-H's blocks."""
+class MakeF(Protocol):
+    """Makes f; ``inputs`` are the columns of the horizontal embeddings."""
 
-    transform: MakeTransform
-    activation: Activation
-    last_activation: Activation
+    def __call__(self, inputs: int, out: int, heads: int, generator: torch.Generator, /) -> nn.Module: ...
 
 
-@dataclass(frozen=True)
-class VerticalStyle:
-    """Parts of MPXGAT-V's blocks; f, gather and g as in `gat_v`."""
+class MakeG(Protocol):
+    """Makes g."""
 
-    transform: MakeTransform
-    activation: Activation
-    last_activation: Activation
-    f: MakeHorizontal
-    gather: Gathering
-    g: MakeCombination
+    def __call__(self, out: int, heads: int, generator: torch.Generator, /) -> nn.Module: ...
 
 
 @dataclass(frozen=True)
 class Style:
-    """Both sub-models."""
+    """A choice of parts; `dataclasses.replace` makes another one of it.
+
+    bias    whether a learned bias, started at 0, is added to the output of every block before σ
+    """
 
     name: str
-    horizontal: HorizontalStyle
-    vertical: VerticalStyle
+    horizontal_transform: MakeTransform
+    vertical_transform: MakeTransform
+    f: MakeF
+    g: MakeG
+    activation: Activation
+    last_vertical_activation: Activation
+    bias: bool
 
 
 def identity(values: Tensor) -> Tensor:
@@ -437,30 +381,28 @@ def identity(values: Tensor) -> Tensor:
     return values
 
 
+# What the text defines.
 PAPER = Style(
     name="paper",
-    horizontal=HorizontalStyle(SeparateTransforms, activation=leaky_relu, last_activation=leaky_relu),
-    vertical=VerticalStyle(
-        SeparateTransforms,
-        activation=leaky_relu,
-        last_activation=leaky_relu,
-        f=GatedTransform,
-        gather=repeated,
-        g=one_beta,
-    ),
+    horizontal_transform=SeparateTransforms,
+    vertical_transform=SeparateTransforms,
+    f=ReceiverMessage,
+    g=one_beta,
+    activation=leaky_relu,
+    last_vertical_activation=leaky_relu,
+    bias=False,
 )
 
+# What the authors' code does: MPXGAT-H is PyTorch Geometric's GATConv three times.
 REFERENCE = Style(
     name="reference",
-    horizontal=HorizontalStyle(partial(SharedTransform, bias=False), activation=elu, last_activation=elu),
-    vertical=VerticalStyle(
-        SharedTransform,
-        activation=elu,
-        last_activation=identity,
-        f=GatedTransform,
-        gather=from_senders,
-        g=beta_per_head,
-    ),
+    horizontal_transform=SharedTransform,
+    vertical_transform=biased_transform,
+    f=SenderMessage,
+    g=beta_per_head,
+    activation=elu,
+    last_vertical_activation=identity,
+    bias=True,
 )
 
 PRESETS = {style.name: style for style in (PAPER, REFERENCE)}
@@ -473,10 +415,12 @@ def preset(name: str) -> Style:
     return PRESETS[name]
 
 
-# `HorizontalNet` and `VerticalNet`: blocks on top of each other, from node inputs to embeddings.
-#
-# The horizontal network of a multiplex takes one `HorizontalNet` for each layer. One `VerticalNet` covers all nodes;
-# every one of its blocks is fed with the frozen horizontal embeddings, rows of length 1 (`unit_rows`).
+def without_horizontal_part(style: Style) -> Style:
+    """The blocks of MPXGAT-V as a `HorizontalNet` has them: plain graph attention, the paper's first ablation."""
+    return replace(style, horizontal_transform=style.vertical_transform)
+
+
+# ---- blocks on top of each other -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -507,6 +451,7 @@ class HorizontalNet(nn.Module):
     inputs      columns of the node features; the number of nodes if the input is `OneHot`
     weighted    whether the blocks read the neighbourhood's edge weights
     generator   draws the initial parameters: same seed, same bytes
+    last_activation     σ of the last block; None is the style's
     """
 
     def __init__(
@@ -518,20 +463,21 @@ class HorizontalNet(nn.Module):
         dropout: float = 0.6,
         style: Style = PAPER,
         weighted: bool = False,
+        last_activation: Activation | None = None,
     ):
         super().__init__()
-        parts = style.horizontal
         self.blocks = nn.ModuleList()
         for width, out, last in widths.per_block(inputs):
-            attend = _attention(parts.transform, width, out, widths.heads, dropout, generator, weighted=weighted)
-            activation = parts.last_activation if last else parts.activation
-            self.blocks.append(HorizontalBlock(attend, join=_joining(last=last), activation=activation))
+            transform = style.horizontal_transform(width, out, widths.heads, generator)
+            attend = Attention(transform, widths.heads, dropout, generator, weighted=weighted)
+            activation = last_activation or style.activation if last else style.activation
+            self.blocks.append(HorizontalBlock(attend, out, activation, last=last, bias=style.bias))
 
-    def forward(self, x: Input, neighbourhood: Neighbourhood, *, generator: torch.Generator | None = None) -> Tensor:
+    def forward(self, x: Input, neighbourhood: Neighbourhood, generator: torch.Generator | None = None) -> Tensor:
         """Embeddings (n, out); in training mode dropout draws from ``generator``."""
-        h = self.blocks[0](x, neighbourhood, generator=generator)
-        for block in self.blocks[1:]:
-            h = block(h, neighbourhood, generator=generator)
+        h = x
+        for block in self.blocks:
+            h = block(h, neighbourhood, generator)
         return cast(Tensor, h)
 
     @torch.no_grad()
@@ -558,13 +504,13 @@ class HorizontalNet(nn.Module):
         weights, h = [], x
         with evaluating(self):
             for block in self.blocks:
-                weights.append(cast(HorizontalBlock, block).attention(h, neighbourhood))
+                weights.append(cast(Block, block).attention(h, neighbourhood))
                 h = block(h, neighbourhood)
         return tuple(weights)
 
 
 class VerticalNet(nn.Module):
-    """MPXGAT-V for all nodes.
+    """MPXGAT-V for all nodes; every block is fed with the frozen horizontal embeddings (`unit_rows`).
 
     inputs              columns of the node features; the number of nodes if the input is `OneHot`
     horizontal_inputs   columns of the horizontal embeddings
@@ -582,26 +528,22 @@ class VerticalNet(nn.Module):
         weighted: bool = False,
     ):
         super().__init__()
-        parts, heads = style.vertical, widths.heads
+        heads = widths.heads
         self.blocks = nn.ModuleList()
         for width, out, last in widths.per_block(inputs):
-            block = VerticalBlock(
-                _attention(parts.transform, width, out, heads, dropout, generator, weighted=weighted),
-                f=parts.f(horizontal_inputs, out, heads, generator),
-                gather=parts.gather,
-                g=parts.g(heads, generator),
-                join=_joining(last=last),
-                activation=parts.last_activation if last else parts.activation,
-            )
-            self.blocks.append(block)
+            transform = style.vertical_transform(width, out, heads, generator)
+            attend = Attention(transform, heads, dropout, generator, weighted=weighted)
+            f, g = style.f(horizontal_inputs, out, heads, generator), style.g(out, heads, generator)
+            activation = style.last_vertical_activation if last else style.activation
+            self.blocks.append(VerticalBlock(attend, f, g, out, activation, last=last, bias=style.bias))
 
     def forward(
-        self, x: Input, h_H: Tensor, neighbourhood: Neighbourhood, *, generator: torch.Generator | None = None
+        self, x: Input, h_H: Tensor, neighbourhood: Neighbourhood, generator: torch.Generator | None = None
     ) -> Tensor:
         """Embeddings (n, out) from inputs x and horizontal embeddings h^H (n, k), rows of length 1."""
-        h = self.blocks[0](x, h_H, neighbourhood, generator=generator)
-        for block in self.blocks[1:]:
-            h = block(h, h_H, neighbourhood, generator=generator)
+        h = x
+        for block in self.blocks:
+            h = block(h, h_H, neighbourhood, generator)
         return cast(Tensor, h)
 
     @torch.no_grad()
@@ -616,7 +558,7 @@ class VerticalNet(nn.Module):
         weights, h = [], x
         with evaluating(self):
             for block in self.blocks:
-                weights.append(cast(VerticalBlock, block).attention(h, neighbourhood))
+                weights.append(cast(Block, block).attention(h, neighbourhood))
                 h = block(h, h_H, neighbourhood)
         return tuple(weights)
 
@@ -629,28 +571,6 @@ class VerticalNet(nn.Module):
 def unit_rows(h: Tensor) -> Tensor:
     """Every row divided by its length (a row of zeros stays), cut off from gradients: (n, k) -> (n, k)."""
     return F.normalize(h.detach())
-
-
-def _attention(
-    transform: MakeTransform,
-    inputs: int,
-    out: int,
-    heads: int,
-    dropout: float,
-    generator: torch.Generator,
-    *,
-    weighted: bool,
-) -> MultiHeadAttention:
-    return MultiHeadAttention(
-        transform(inputs, out, heads, generator),
-        heads,
-        AttentionDropout(dropout),
-        EdgeTerm(heads, generator) if weighted else None,
-    )
-
-
-def _joining(*, last: bool) -> Joining:
-    return average_heads if last else concatenate_heads
 
 
 @contextmanager

@@ -1,34 +1,44 @@
-"""Arithmetic that gives the same bytes on one thread and on several.
+"""Tensor arithmetic of all networks: activations, sums, rows picked by index, the dot-product decoder.
 
-PyTorch's matrix products, sums and activations are exact enough, but a few of them add or round in another
-order when the number of threads changes. Training multiplies such a last bit into another model, so every
-place where it would happen goes through this file:
-
-- a product with a side of 5 to 11 picks another kernel on one thread than on two: short sides are padded;
-- a sum over a whole tensor adds one part for each thread: it is added in fixed pieces instead;
-- softplus, sigmoid and ELU round differently at the seams between threads: they are built from exp, expm1 and
-  log1p, which do not.
+What is written out here and not left to PyTorch is what would add or round in another order when the number of threads
+changes, which training multiplies into another model: a sum over a whole tensor (one part for each thread) and
+softplus, sigmoid and ELU (other rounding at the seams between threads). Matrix products are left to the maths library,
+see `mpxgat.system.use_reproducible_maths`.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F  # noqa: N812
 
 SLOPE = 0.2  # of every LeakyReLU
-SHORTEST_SIDE = 16  # also the width at which narrow products run fastest
-_PIECE = 1024
+_SUMMED_AT_ONCE = 1024
+# Numbers in one piece of gathered rows: what stays in the cache of a processor; few launches on a GPU.
+_PIECE_CPU = 1 << 20
+_PIECE_GPU = 1 << 26
 
 
-def product(left: Tensor, right: Tensor) -> Tensor:
-    """``left @ right``: (n, k) @ (k, m) -> (n, m)."""
-    n, m = left.shape[0], right.shape[1]
-    padded: Tensor = _padded(left) @ _padded(right)
-    return padded if padded.shape == (n, m) else padded[:n, :m].clone()
+# ---- initial parameters --------------------------------------------------------------------------------------------
+
+
+def glorot(shape: tuple[int, int], generator: torch.Generator) -> nn.Parameter:
+    """Uniform in ±sqrt(6 / (rows + columns)), as PyTorch Geometric starts its attention blocks."""
+    bound = math.sqrt(6 / sum(shape))
+    return nn.Parameter(torch.empty(shape).uniform_(-bound, bound, generator=generator))
+
+
+def uniform(shape: tuple[int, ...], inputs: int, generator: torch.Generator) -> nn.Parameter:
+    """Uniform in ±1/√inputs, as PyTorch starts the biases of linear maps."""
+    bound = 1 / math.sqrt(inputs)
+    return nn.Parameter(torch.empty(shape).uniform_(-bound, bound, generator=generator))
+
+
+# ---- dense arithmetic ----------------------------------------------------------------------------------------------
 
 
 def products(left: Tensor, one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
@@ -37,19 +47,11 @@ def products(left: Tensor, one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
     return result
 
 
-def add_product(values: Tensor, left: Tensor, right: Tensor) -> Tensor:
-    """``values + left @ right``: (n, m) + (n, k) @ (k, m), a new tensor."""
-    if min(values.shape) < SHORTEST_SIDE:
-        return values + product(left, right)
-    inner = max(SHORTEST_SIDE - left.shape[1], 0)
-    return torch.addmm(values, F.pad(left, (0, inner)), F.pad(right, (0, 0, 0, inner)))
-
-
 def total(values: Tensor) -> Tensor:
     """Sum over all elements, in pieces that do not depend on the number of threads; a scalar."""
     values = values.flatten()
-    while len(values) > _PIECE:
-        values = F.pad(values, (0, -len(values) % _PIECE)).view(-1, _PIECE).sum(1)
+    while len(values) > _SUMMED_AT_ONCE:
+        values = F.pad(values, (0, -len(values) % _SUMMED_AT_ONCE)).view(-1, _SUMMED_AT_ONCE).sum(1)
     return values.sum()
 
 
@@ -59,7 +61,7 @@ def column_sums(values: Tensor) -> Tensor:
 
 
 def add_row(values: Tensor, row: Tensor) -> Tensor:
-    """``values + row`` in place: (n, m) + (m,); returns ``values``."""
+    """``values + row`` in place: (n, …) + (…); returns ``values``."""
     result: Tensor = _AddRow.apply(values, row)  # type: ignore[no-untyped-call]
     return result
 
@@ -91,27 +93,18 @@ def sigmoid(values: Tensor) -> Tensor:
     return values.neg().exp_().add_(1).reciprocal_()
 
 
-def _padded(matrix: Tensor) -> Tensor:
-    """Zeros added to sides that are too short; the matrix itself if none is."""
-    rows, columns = (max(SHORTEST_SIDE - side, 0) for side in matrix.shape)
-    return F.pad(matrix, (0, columns, 0, rows)) if rows or columns else matrix
-
-
 class _Products(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, left: Tensor, one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
         ctx.save_for_backward(left, one, other)
-        return product(left, one), product(left, other)
+        return left @ one, left @ other
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_one: Tensor, grad_other: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
         left, one, other = ctx.saved_tensors
-        grad_left = None
-        if ctx.needs_input_grad[0]:
-            grad_left = _padded(grad_one) @ _padded(one).T
-            grad_left = grad_left.addmm_(_padded(grad_other), _padded(other).T)[: left.shape[0], : left.shape[1]]
-        return grad_left, product(left.T, grad_one), product(left.T, grad_other)
+        grad_left = (grad_one @ one.T).addmm_(grad_other, other.T) if ctx.needs_input_grad[0] else None
+        return grad_left, left.T @ grad_one, left.T @ grad_other
 
 
 class _AddRow(torch.autograd.Function):
@@ -123,7 +116,7 @@ class _AddRow(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
-        return grad, column_sums(grad)
+        return grad, column_sums(grad.flatten(1)).view(grad.shape[1:])
 
 
 class _RepeatRow(torch.autograd.Function):
@@ -152,16 +145,11 @@ class _Elu(torch.autograd.Function):
         return grad * slope  # exp(x) = result + 1 where x <= 0
 
 
-# Two operations on rows picked by index: weighted sums of them and dot products between them.
+# ---- rows picked by index ------------------------------------------------------------------------------------------
 #
-# They are all that attention and the decoder need of sparse algebra, forward and backward. Nothing is added
-# into a shared place, so the results do not depend on threads and CUDA needs no atomic addition. No autograd here:
-# the callers know their gradients.
-
-
-# Numbers in one piece of gathered rows: what stays in the cache of a processor; few launches on a GPU.
-_PIECE_CPU = 1 << 20
-_PIECE_GPU = 1 << 26
+# Weighted sums of rows and dot products between them are all that attention and the decoder need of sparse algebra,
+# forward and backward. Nothing is added into a shared place, so the results do not depend on threads and CUDA needs no
+# atomic addition. No autograd here: the callers know their gradients.
 
 
 def sum_rows(rows: Tensor, index: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:
@@ -213,7 +201,7 @@ def _step(rows: Tensor) -> int:
     return max((_PIECE_CPU if rows.device.type == "cpu" else _PIECE_GPU) // max(rows.shape[1], 1), 1)
 
 
-# Dot-product decoder: the score of a pair is <z_u, z_v>, the loss binary cross-entropy on links and non-links.
+# ---- the decoder: the score of a pair is <z_u, z_v>, the loss binary cross-entropy on links and non-links ----------
 
 
 @torch.no_grad()

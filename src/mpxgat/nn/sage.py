@@ -17,8 +17,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F  # noqa: N812
 
-from mpxgat.nn.attention import glorot
-from mpxgat.nn.ops import add_product, product, sum_rows, total
+from mpxgat.nn.ops import glorot, sum_rows, total
 
 
 class Hop(NamedTuple):
@@ -46,9 +45,9 @@ class SageBlock(nn.Module):
 
     def forward(self, h: Tensor, hop: Hop) -> Tensor:
         own, *means = mean_rows(h, hop.rows, hop.offsets).view(len(self.W), hop.receivers, h.shape[1]).unbind()
-        result = product(own, self.W[0])
+        result: Tensor = own @ self.W[0]
         for mean, W in zip(means, self.W[1:], strict=True):
-            result = add_product(result, mean, W)
+            result = torch.addmm(result, mean, W)
         return result
 
 
@@ -109,5 +108,5 @@ def contrast_loss(z: Tensor, other: Tensor, negatives: Tensor) -> Tensor:
     z and other (b, d), negatives (q, d), all of length 1: scores lie in [-1, 1], so exp cannot overflow.
     """
     links = (z * other).sum(1)  # (b,)
-    non_links = product(z, negatives.T)  # (b, q)
+    non_links = z @ negatives.T  # (b, q)
     return (total(links.neg().exp().log1p()) + total(non_links.exp().log1p())) / len(z)

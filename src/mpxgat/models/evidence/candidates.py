@@ -23,7 +23,6 @@ from scipy import sparse
 from mpxgat.errors import SettingError
 from mpxgat.models.evidence.features import row_parts
 from mpxgat.models.evidence.similarity import LARGE_LAYER, Nodes, Similarities, decided_pairs, open_similarities
-from mpxgat.nn.ops import product
 
 AUTO, EXACT, APPROXIMATE = "auto", "exact", "approximate"
 SEARCHES = (AUTO, EXACT, APPROXIMATE)
@@ -59,7 +58,7 @@ def open_products(vectors: Vectors, present: NDArray[np.float32], ours: Nodes, t
     turned = torch.from_numpy(vectors[theirs]).T
     for part in row_parts(ours, len(theirs), _CELLS):
         nodes = ours[part]
-        value = product(torch.from_numpy(vectors[nodes]), turned)
+        value = torch.from_numpy(vectors[nodes]) @ turned
         value[torch.from_numpy(decided_pairs(present, nodes, theirs))] = _NONE
         yield Similarities(nodes, value)
 
