@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from mpxgat import splits
 from mpxgat.errors import SettingError, TrainingError
@@ -139,19 +138,6 @@ def test_other_layers_and_other_features_are_refused(model):
 
 
 # ---- bytes -----------------------------------------------------------------------------------------------
-
-
-def test_one_and_two_threads_give_the_same_bytes():
-    graph = random_graph(5, people=200)
-    found = []
-    for threads in (1, 2):
-        torch.set_num_threads(threads)
-        try:
-            model = fitted(graph, dimensions=40, batch=64)
-        finally:
-            torch.set_num_threads(1)
-        found.append(model.vertical.tobytes() + model.horizontal.tobytes())
-    assert found[0] == found[1]
 
 
 def test_a_training_cut_short_goes_on_to_the_same_bytes(tmp_path):

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from mpxgat import synthetic
 from mpxgat.errors import SettingError, TrainingError
@@ -78,19 +77,6 @@ def test_interrupted_and_resumed_it_ends_in_the_same_bytes(graph, tmp_path):
         assert any(folder.iterdir())
         resumed = MPXGAT(seed=2, batch=20, **SMALL).fit(graph, Session(folder, save_every=0))
         assert bytes_of(resumed, tmp_path) == expected
-
-
-def test_same_bytes_on_one_thread_and_on_two(tmp_path):
-    graph = synthetic.social(people=400, layers=2, seed=1)
-    settings = {**SMALL, "hidden": 32, "out": 24, "heads": 3, "epochs": 2, "batch": 300}
-    before, results = torch.get_num_threads(), []
-    try:
-        for threads in (1, 2):
-            torch.set_num_threads(threads)
-            results.append(bytes_of(MPXGAT(seed=2, **settings).fit(graph), tmp_path))
-    finally:
-        torch.set_num_threads(before)
-    assert results[0] == results[1]
 
 
 def test_layers_in_parallel_processes_give_the_same_bytes(tmp_path):

@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from mpxgat import splits, synthetic
 from mpxgat.errors import SettingError, TrainingError
@@ -94,21 +93,6 @@ def test_features_and_weights_change_what_is_learned():
     weighted = MPXGAT(**SMALL).fit(replace(graph, intra_weight=rng.uniform(1, 9, graph.n_intra)))
     assert any(name.endswith("attend.u") for name in weighted._trained[0].parameters)
     assert not np.allclose(weighted.horizontal, plain.horizontal)
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_same_bytes_on_one_thread_and_on_two(threads, tmp_path):
-    before = torch.get_num_threads()
-    graph = synthetic.social(people=400, layers=2, seed=1)
-    settings = {**SMALL, "hidden": 32, "out": 24, "heads": 3, "epochs": 12}
-    try:
-        torch.set_num_threads(threads)
-        here = MPXGAT(seed=2, **settings).fit(graph).save(tmp_path / "a").read_bytes()
-        torch.set_num_threads(3 - threads)
-        there = MPXGAT(seed=2, **settings).fit(graph).save(tmp_path / "b").read_bytes()
-    finally:
-        torch.set_num_threads(before)
-    assert here == there
 
 
 def test_layers_in_parallel_processes_give_the_same_bytes(tmp_path):

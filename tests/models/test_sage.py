@@ -200,20 +200,6 @@ def test_a_training_that_was_killed_goes_on_to_the_same_bytes(model, tmp_path):
 
 
 @both_models
-def test_same_bytes_on_one_thread_and_on_two(model, tmp_path):
-    graph = synthetic.social(people=300, layers=2, seed=100)
-    saved = []
-    try:
-        for threads in (1, 2):
-            torch.set_num_threads(threads)
-            fitted = model(seed=100, dimensions=24, epochs=2, batch=700, negatives=5).fit(graph)
-            saved.append(fitted.save(tmp_path / f"{threads}").read_bytes())
-    finally:
-        torch.set_num_threads(1)
-    assert saved[0] == saved[1]
-
-
-@both_models
 def test_features_are_appended_in_units_of_their_own_spread(model):
     graph = random_graph(7)
     values = np.random.default_rng(0).normal(size=(graph.n_nodes, 2)).astype(np.float32)
