@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 _ROOM_OF = {
     "Anchored": "models.anchored",
+    "Auto": "models.auto",
     "Evidence": "models.evidence.model",
     "MPXGAT": "models.mpxgat",
     "MpxgatError": "errors",
@@ -29,6 +30,7 @@ _ROOM_OF = {
     "load_model": "models",
     "make_model": "models",
     "read": "io",
+    "register_model": "models",
     "to_networkx": "io",
     "to_pyg": "io",
     "write": "io",
@@ -37,6 +39,7 @@ _ROOM_OF = {
 __all__ = [
     "MPXGAT",
     "Anchored",
+    "Auto",
     "Evidence",
     "MpxgatError",
     "MultiplexGraph",
@@ -55,6 +58,7 @@ __all__ = [
     "models",
     "predictions",
     "read",
+    "register_model",
     "splits",
     "synthetic",
     "to_networkx",
@@ -69,8 +73,9 @@ if TYPE_CHECKING:
     from mpxgat.evaluation import evaluate
     from mpxgat.graph import MultiplexGraph, Node
     from mpxgat.io import from_networkx, from_pyg, read, to_networkx, to_pyg, write
-    from mpxgat.models import load_model, make_model
+    from mpxgat.models import load_model, make_model, register_model
     from mpxgat.models.anchored import Anchored
+    from mpxgat.models.auto import Auto
     from mpxgat.models.evidence.model import Evidence
     from mpxgat.models.mpxgat import MPXGAT
 

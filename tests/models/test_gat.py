@@ -4,7 +4,7 @@ import pytest
 from mpxgat.errors import InputError, SettingError
 from mpxgat.metrics import auc
 from mpxgat.models import load_model, make_model
-from mpxgat.models.mpxgat import GAT, MPXGAT, MPXGATRandom
+from mpxgat.models.mpxgat import MPXGAT
 from tests.examples import random_graph
 
 SMALL = {"hidden": 8, "out": 6, "heads": 2, "epochs": 30, "check_every": 5, "lr": 0.01}
@@ -12,7 +12,7 @@ SMALL = {"hidden": 8, "out": 6, "heads": 2, "epochs": 30, "check_every": 5, "lr"
 
 def test_gat_differs_from_mpxgat_in_the_vertical_model_only():
     graph = random_graph(1)
-    plain, full = GAT(seed=1, **SMALL).fit(graph), MPXGAT(seed=1, **SMALL).fit(graph)
+    plain, full = make_model("gat", seed=1, **SMALL).fit(graph), MPXGAT(seed=1, **SMALL).fit(graph)
     assert np.array_equal(plain.horizontal, full.horizontal)
     assert not np.array_equal(plain.vertical, full.vertical)
     assert plain.beta == []
@@ -20,11 +20,24 @@ def test_gat_differs_from_mpxgat_in_the_vertical_model_only():
 
 def test_what_the_horizontal_embeddings_are_does_not_matter_to_gat():
     graph = random_graph(1)
-    trained, random = (GAT(seed=1, horizontal=source, **SMALL).fit(graph) for source in ("trained", "random"))
+    trained, random = (
+        make_model("gat", seed=1, horizontal=source, **SMALL).fit(graph) for source in ("trained", "random")
+    )
     assert np.array_equal(trained.vertical, random.vertical)
     assert list(random.training_summary()["parts"]) == ["between layers"]
     assert random.attention(0)["horizontal"] == []
     assert random.attention(0)["vertical"][0][1].shape == (3, 2)
+
+
+def test_the_ablations_are_arguments():
+    graph = random_graph(1)
+    named, given = make_model("gat", seed=1, **SMALL), MPXGAT(vertical="gat", seed=1, **SMALL)
+    assert np.array_equal(named.fit(graph).vertical, given.fit(graph).vertical)
+    assert (named.name, given.name) == ("gat", "mpxgat")
+    assert "vertical" not in named.settings
+    assert given.settings["vertical"] == "gat"
+    with pytest.raises(SettingError, match="no setting 'vertical'"):
+        make_model("gat", vertical="gat-v")
 
 
 def test_a_wrong_source_is_named():
@@ -34,17 +47,17 @@ def test_a_wrong_source_is_named():
 
 def test_random_horizontal_embeddings_are_directions_and_reach_the_vertical_model():
     graph = random_graph(1)
-    one, other = (MPXGATRandom(seed=seed, **SMALL).fit(graph) for seed in (1, 2))
+    one, other = (make_model("mpxgat-random", seed=seed, **SMALL).fit(graph) for seed in (1, 2))
     assert np.linalg.norm(one.horizontal, axis=1) == pytest.approx(1, abs=1e-6)
     assert not np.array_equal(one.horizontal, other.horizontal)
     assert len(one.beta) == 3
     assert all(block[0] != 0.5 for block in one.beta)
 
 
-@pytest.mark.parametrize("model", [GAT, MPXGATRandom])
+@pytest.mark.parametrize("model", ["gat", "mpxgat-random"])
 def test_links_they_were_trained_on_are_told_from_others(model):
     graph = random_graph(3, people=150, layers=2, degree=6)
-    fitted = model(seed=0, **SMALL | {"epochs": 150, "dropout": 0.2}).fit(graph)
+    fitted = make_model(model, seed=0, **SMALL | {"epochs": 150, "dropout": 0.2}).fit(graph)
     rng = np.random.default_rng(0)
     others = rng.integers(graph.n_nodes, size=(4000, 2))
     others = others[graph.node_layer[others[:, 0]] != graph.node_layer[others[:, 1]]]

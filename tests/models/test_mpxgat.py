@@ -88,10 +88,10 @@ def test_features_and_weights_change_what_is_learned():
     rng = np.random.default_rng(0)
     features = Features(("p", "q"), rng.normal(size=(graph.n_nodes, 2)).astype(np.float32))
     with_features = MPXGAT(**SMALL).fit(replace(graph, horizontal_features=features, vertical_features=features))
-    assert with_features._trained[0].parameters["blocks.0.attend.transform.W_i"].shape[0] == 2
+    assert with_features._parameters[0]["blocks.0.attend.transform.W_i"].shape[0] == 2
     assert not np.allclose(with_features.vertical, plain.vertical)
     weighted = MPXGAT(**SMALL).fit(replace(graph, intra_weight=rng.uniform(1, 9, graph.n_intra)))
-    assert any(name.endswith("attend.u") for name in weighted._trained[0].parameters)
+    assert any(name.endswith("attend.u") for name in weighted._parameters[0])
     assert not np.allclose(weighted.horizontal, plain.horizontal)
 
 

@@ -1,5 +1,6 @@
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,14 +13,15 @@ from mpxgat.evaluation import evaluate
 from mpxgat.graph import Features
 from mpxgat.models import make_model
 from mpxgat.models import sage as graphsage_module
-from mpxgat.models.sage import ByDegree, GraphSAGE, MultiplexSAGE, SageLinks, SageSettings, all_hops, draw_hops
+from mpxgat.models.sage import ByDegree, GraphSAGE, SageLinks, SageSettings, all_hops, draw_hops
 from mpxgat.nn.sage import SageBlock, SageNet, contrast_loss, mean_rows
 from mpxgat.training.parallel import Session
 from tests.examples import graph_of, random_graph
 
 SMALL = {"dimensions": 8, "epochs": 4, "batch": 64}
+MultiplexSAGE = partial(GraphSAGE, links="separate")
 BOTH = [GraphSAGE, MultiplexSAGE]
-both_models = pytest.mark.parametrize("model", BOTH, ids=lambda model: model.name)
+both_models = pytest.mark.parametrize("model", BOTH, ids=["graphsage", "multiplexsage"])
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

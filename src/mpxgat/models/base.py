@@ -1,15 +1,22 @@
-"""Settings of a model as a frozen dataclass: checked names and types, plain values in and out."""
+"""What every model is and can do, how models are found by name, and how they are loaded.
+
+A model is one step below `Model`, or below `EmbeddingModel` if it scores pairs by the dot products of two vectors for
+each node. Whatever the rest of the package asks of a model is a method here.
+"""
 
 from __future__ import annotations
 
 import difflib
+import inspect
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,17 +31,28 @@ if TYPE_CHECKING:  # models that do not train must not wait for torch
     from mpxgat.training.links import Stream
     from mpxgat.training.loop import Outcome
 
+KIND = "mpxgat-model-2"
+GRAPH, STATE = "graph.", "state."  # prefixes of the arrays in a saved model
+AUTO, FULL = "auto", "full"  # what the setting ``batch`` may be beside a number
 _BEYOND_WHOLE = 2**63  # of 64 bits, with which everything computes
-AUTO, FULL = "auto", "full"  # what ``batch`` may be beside a number
 _WORDS = {"int": "a whole number", "float": "a number", "str": "a text"}
+_PAIRS_AT_ONCE = 1 << 16
+
+Scores = NDArray[np.float64]
+Positions = NDArray[np.integer[Any]]
+Vectors = NDArray[np.float32]
+History = dict[str, list[dict[str, float]]]
+
+
+# ---- settings ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Base of settings classes. Fields are ``int``, ``float`` or ``str``, each with a default, or one of them or None,
-    or several of them.
+    """Settings of a model: checked names and types, plain values in and out. The base has none.
 
-    A class checks ranges in its ``__post_init__``.
+    Fields are ``int``, ``float`` or ``str``, each with a default, or one of them or None, or several of them. A class
+    checks ranges in its ``__post_init__``.
     """
 
     @classmethod
@@ -46,6 +64,11 @@ class Settings:
                 raise SettingError(f"no setting {quoted(name)}; known are {', '.join(kinds)}")
             _check_type(name, value, kinds[name])
         return cls(**settings)
+
+    @classmethod
+    def among(cls, arguments: Mapping[str, Any]) -> Self:
+        """Those of a constructor's arguments (its ``locals()``) that are settings."""
+        return cls.of(**{field.name: arguments[field.name] for field in fields(cls)})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -65,6 +88,17 @@ class Settings:
             if not 0 <= value < 1:
                 raise SettingError(f"{name} is {value}, expected at least 0 and less than 1")
 
+    def check_choice(self, name: str, *choices: str) -> None:
+        """SettingError if a text is none of the choices."""
+        if getattr(self, name) not in choices:
+            raise SettingError(f"{name} is {quoted(getattr(self, name))}, expected {' or '.join(choices)}")
+
+    def check_batch(self, name: str = "batch") -> None:
+        """SettingError unless it is auto, full or a whole number of at least 1."""
+        batch = getattr(self, name)
+        if batch not in (AUTO, FULL) and (isinstance(batch, str) or batch < 1):
+            raise SettingError(f"{name} is {quoted(batch)}, expected auto, full or a whole number of at least 1")
+
 
 def _check_type(name: str, value: Any, kind: str) -> None:
     """An int of 64 bits where an int is expected (not a bool), a number where a float is, a text where a text is."""
@@ -81,20 +115,7 @@ def _check_type(name: str, value: Any, kind: str) -> None:
         raise SettingError(f"{name} is {quoted(value)}, expected {expected}")
 
 
-def check_batch(batch: int | str) -> None:
-    """SettingError unless it is auto, full or a whole number of at least 1."""
-    if batch not in (AUTO, FULL) and (isinstance(batch, str) or batch < 1):
-        raise SettingError(f"batch is {quoted(batch)}, expected auto, full or a whole number of at least 1")
-
-
-# What every model can do: fit on a graph, score pairs of its nodes, be saved and loaded.
-
-
-KIND = "mpxgat-model-1"
-GRAPH, STATE = "graph.", "state."  # how the parts of a saved model are told apart
-
-Scores = NDArray[np.float64]
-Positions = NDArray[np.integer[Any]]
+# ---- models --------------------------------------------------------------------------------------------------------
 
 
 class Model(ABC):
@@ -103,23 +124,41 @@ class Model(ABC):
     A score orders pairs of one kind (higher: more likely a link); scores of intra and inter pairs are not
     compared with each other. Models read links, weights and features, never ids or attributes (`extend` of some
     models knows the nodes of the fitted graph again by id and layer), and do not print, plot or save by themselves.
+
+    A class has a ``name``, a ``description`` and keyword arguments; it sets ``_settings`` where it has settings.
     """
 
-    name: ClassVar[str]
-    description: ClassVar[str]
+    name: str
+    description: str
+    named_settings: ClassVar[tuple[str, ...]] = ()  # those whose value is a "package.module:Name"
+    _settings: Settings = Settings()
+    _fixed: Mapping[str, Any] = MappingProxyType({})  # settings that the registered name stands for
 
-    def __init__(self, /, *, seed: int = 0, **settings: Any):
-        if settings:
-            raise SettingError(f"the model {self.name!r} has no setting {quoted(next(iter(settings)))}")
-        if seed < 0:
+    def __init__(self, *, seed: int = 0):
+        if not isinstance(seed, int) or seed < 0:
             raise SettingError(f"seed is {seed}, expected a whole number of at least 0")
         self.seed = seed
         self._graph: MultiplexGraph | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings the model was made with, as plain values; without the seed."""
-        return {}
+        """The settings the model was made with, defaults included, as plain values; without the seed."""
+        return {name: value for name, value in self._settings.to_dict().items() if name not in self._fixed}
+
+    def get_params(self) -> dict[str, Any]:
+        """All arguments of the constructor: the settings and the seed."""
+        return {**asdict(self._settings), "seed": self.seed}
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self)).parameters
+        told = [
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if name not in defaults or value != defaults[name].default
+        ]
+        made = f"{type(self).__name__}({', '.join(told)})"
+        graph = self._graph
+        return made if graph is None else f"<{made} fitted on {graph.n_nodes} nodes in {graph.n_layers} layers>"
 
     @property
     def graph(self) -> MultiplexGraph:
@@ -131,27 +170,6 @@ class Model(ABC):
     def fit(self, graph: MultiplexGraph, session: Session | None = None) -> Self:
         """Learn from a graph; returns the model itself. A session brings checkpoints, progress and processes."""
         self._learn(graph, session or Session())
-        self._graph = graph
-        return self
-
-    def save(self, path: str | PathLike[str]) -> Path:
-        """Write the fitted model with its graph to one file; `mpxgat.models.load_model` reads it."""
-        header = {
-            "model": self.name,
-            "seed": self.seed,
-            "settings": self.settings,
-            "notes": self._notes(),
-        }
-        arrays = {GRAPH + name: array for name, array in graph_to_arrays(self.graph).items()}
-        arrays |= {STATE + name: array for name, array in self._state().items()}
-        write_arrays(Path(path), KIND, header, arrays)
-        return Path(path)
-
-    def restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> Self:
-        """Become the fitted model that `save` wrote."""
-        if not isinstance(notes, Mapping):
-            raise TypeError(f"notes of the kind {type(notes).__name__}, expected names and values")
-        self._restore(graph, state, notes)
         self._graph = graph
         return self
 
@@ -169,10 +187,6 @@ class Model(ABC):
         scores[~same_layer] = self._score_inter(ends[~same_layer])
         return scores
 
-    def training_summary(self) -> dict[str, Any]:
-        """How training went, as plain values for a record; empty where nothing is trained."""
-        return {}
-
     @abstractmethod
     def score_block(self, rows: Positions, cols: Positions) -> Scores:
         """(r, c) scores of all pairs of ``rows``, nodes of one layer, with ``cols``, nodes of one layer.
@@ -180,9 +194,48 @@ class Model(ABC):
         Entry for entry what `score` gives, but for rounding in the last digits.
         """
 
+    def embeddings(self) -> tuple[Vectors, Vectors]:
+        """Horizontal and vertical vectors of every node, (n, d) each; SettingError if the model has none."""
+        raise SettingError(f"the model {self.name!r} has no vectors of nodes")
+
+    @property
+    def history(self) -> History:
+        """For every network trained, a row for each validation: epoch, loss, validation AUC, further readings."""
+        return {}
+
+    def training_summary(self) -> dict[str, Any]:
+        """How training went, as plain values for a record; empty where nothing is trained."""
+        return {}
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the fitted model with its graph to one file; `mpxgat.models.load_model` reads it."""
+        header = {"model": self.name, "seed": self.seed, "settings": self.settings, "notes": self._notes()}
+        arrays = {GRAPH + name: array for name, array in graph_to_arrays(self.graph).items()}
+        arrays |= {STATE + name: array for name, array in self._state().items()}
+        write_arrays(Path(path), KIND, header, arrays)
+        return Path(path)
+
+    def restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> Self:
+        """Become the fitted model that `save` wrote."""
+        if not isinstance(notes, Mapping):
+            raise TypeError(f"notes of the kind {type(notes).__name__}, expected names and values")
+        self._restore(graph, state, notes)
+        self._graph = graph
+        return self
+
+    # ---- what a model implements -----------------------------------------------------------------------
+
     @abstractmethod
     def _learn(self, graph: MultiplexGraph, session: Session) -> None:
         """Fit to the graph."""
+
+    @abstractmethod
+    def _score_intra(self, pairs: NDArray[np.int64]) -> Scores:
+        """Scores of pairs within a layer."""
+
+    @abstractmethod
+    def _score_inter(self, pairs: NDArray[np.int64]) -> Scores:
+        """Scores of pairs of different layers."""
 
     def _state(self) -> Arrays:
         """What has been learned, as named arrays."""
@@ -196,14 +249,6 @@ class Model(ABC):
         """Take back what `_state` and `_notes` gave; a model without state learns again."""
         self._learn(graph, Session())
 
-    @abstractmethod
-    def _score_intra(self, pairs: NDArray[np.int64]) -> Scores:
-        """Scores of pairs within a layer."""
-
-    @abstractmethod
-    def _score_inter(self, pairs: NDArray[np.int64]) -> Scores:
-        """Scores of pairs of different layers."""
-
     def _is_intra(self, rows: Positions, cols: Positions) -> bool:
         """Whether a block lies within a layer."""
         if not len(rows) or not len(cols):
@@ -211,18 +256,18 @@ class Model(ABC):
         return bool(self.graph.node_layer[rows[0]] == self.graph.node_layer[cols[0]])
 
 
-# Models that give every node two vectors; dot products of them are the scores.
-
-
-_PAIRS_AT_ONCE = 1 << 16
-Vectors = NDArray[np.float32]
-
-
 class EmbeddingModel(Model):
-    """Scores intra pairs by horizontal vectors and inter pairs by vertical ones."""
+    """Scores intra pairs by horizontal vectors and inter pairs by vertical ones.
+
+    `_learn` sets ``_horizontal``, ``_vertical`` and, for every network trained, ``_outcomes[label]``.
+    """
 
     _horizontal: Vectors | None = None
     _vertical: Vectors | None = None
+
+    def __init__(self, *, seed: int = 0):
+        super().__init__(seed=seed)
+        self._outcomes: dict[str, Outcome] = {}
 
     @property
     def horizontal(self) -> Vectors:
@@ -234,9 +279,32 @@ class EmbeddingModel(Model):
         """(n, d) where every node stands across layers, aligned with ``graph.nodes``."""
         return self._fitted(self._vertical)
 
+    def embeddings(self) -> tuple[Vectors, Vectors]:
+        """`horizontal` and `vertical`."""
+        return self.horizontal, self.vertical
+
+    @property
+    def history(self) -> History:
+        """A row for each validation: epoch, loss, validation AUC, further readings of the model."""
+        _ = self.graph
+        return {label: outcome.history for label, outcome in self._outcomes.items()}
+
+    def training_summary(self) -> dict[str, Any]:
+        """Epochs run, best epoch and its validation AUC for every network trained."""
+        _ = self.graph
+        return {
+            "parts": {
+                label: {"epochs": outcome.epochs, "best_epoch": outcome.best_epoch, "best": outcome.best_value}
+                for label, outcome in self._outcomes.items()
+            }
+        }
+
     def restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> Self:
         """As every model does; GraphError unless there is a row of finite numbers for each node."""
+        from mpxgat.training.loop import Outcome
+
         super().restore(graph, state, notes)
+        self._outcomes = {label: Outcome(**outcome) for label, outcome in notes["outcomes"].items()}
         for vectors in (self.horizontal, self.vertical):
             if vectors.ndim != 2 or len(vectors) != graph.n_nodes or not np.isfinite(vectors).all():
                 raise GraphError(f"vectors of the shape {vectors.shape}, expected finite ones, one for each node")
@@ -252,6 +320,21 @@ class EmbeddingModel(Model):
 
     def _score_inter(self, pairs: NDArray[np.int64]) -> Scores:
         return _dots(self.vertical, pairs)
+
+    def _state(self) -> Arrays:
+        return {"horizontal": self.horizontal, "vertical": self.vertical}
+
+    def _notes(self) -> dict[str, Any]:
+        return {"outcomes": {label: asdict(outcome) for label, outcome in self._outcomes.items()}}
+
+    def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
+        self._horizontal, self._vertical = state["horizontal"], state["vertical"]
+
+    def _stream(self, purpose: int) -> Stream:
+        """The random numbers for a purpose."""
+        from mpxgat.training.links import Stream
+
+        return Stream((self.seed, 0, purpose))
 
     def _fitted(self, vectors: Vectors | None) -> Vectors:
         _ = self.graph  # says so if the model is not fitted
@@ -269,104 +352,149 @@ def _dots(vectors: Vectors, pairs: NDArray[np.int64]) -> Scores:
     return scores
 
 
-# Models whose two vectors for every node come out of one training.
+# ---- models by name ------------------------------------------------------------------------------------------------
 
 
-class TrainedEmbedding(EmbeddingModel):
-    """Keeps settings and how the training went; a model trains in `_learn` and sets ``_outcome``."""
+class Registered(NamedTuple):
+    """Where a model's class is ("module:Class" below `mpxgat.models`, or itself), and settings its name stands for."""
 
-    _part: ClassVar[str]  # what the training is called, in progress bars and records
-    _settings: Settings
-    _outcome: Outcome | None = None
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """All settings, defaults included."""
-        return self._settings.to_dict()
-
-    @property
-    def history(self) -> dict[str, list[dict[str, float]]]:
-        """A row for each validation: epoch, loss, validation AUC, further readings of the model."""
-        return {self._part: self._trained.history}
-
-    def training_summary(self) -> dict[str, Any]:
-        """Epochs run, best epoch and its validation AUC."""
-        outcome = self._trained
-        numbers = {"epochs": outcome.epochs, "best_epoch": outcome.best_epoch, "best": outcome.best_value}
-        return {"parts": {self._part: numbers}}
-
-    def _stream(self, purpose: int) -> Stream:
-        """The random numbers for a purpose."""
-        from mpxgat.training.links import Stream
-
-        return Stream((self.seed, 0, purpose))
-
-    def _notes(self) -> dict[str, Any]:
-        return {"outcome": asdict(self._trained)}
-
-    @property
-    def _trained(self) -> Outcome:
-        _ = self.graph  # says so if the model is not fitted
-        assert self._outcome is not None
-        return self._outcome
+    place: str | type[Model]
+    settings: Mapping[str, Any] = MappingProxyType({})
+    description: str | None = None  # None: the class's own
 
 
-# Models by name. A model's module is imported when it is asked for, so that rules of thumb need no torch.
-
-
-_PLACES = {
-    "auto": "auto:Auto",
-    "evidence": "evidence.model:Evidence",
-    "anchored": "anchored:Anchored",
-    "mpxgat": "mpxgat:MPXGAT",
-    "mpxgat-random": "mpxgat:MPXGATRandom",
-    "gat": "mpxgat:GAT",
-    "graphsage": "sage:GraphSAGE",
-    "multiplexsage": "sage:MultiplexSAGE",
-    "gatne": "gatne:GATNE",
-    "rules": "rules:Rules",
-    "closure": "rules:Closure",
-    "exclusion": "rules:Exclusion",
-    "matched-neighbours": "rules:MatchedNeighbours",
-    "common-neighbours": "rules:CommonNeighbours",
-    "adamic-adar": "rules:AdamicAdar",
-    "degree": "rules:Degree",
+# A module is imported when a model is asked for, so that rules of thumb need no torch.
+_REGISTERED: dict[str, Registered] = {
+    "auto": Registered("auto:Auto"),
+    "evidence": Registered("evidence.model:Evidence"),
+    "anchored": Registered("anchored:Anchored"),
+    "mpxgat": Registered("mpxgat:MPXGAT"),
+    "mpxgat-random": Registered(
+        "mpxgat:MPXGAT",
+        {"horizontal": "random"},
+        "the paper's second ablation: random in place of trained horizontal embeddings",
+    ),
+    "gat": Registered("mpxgat:MPXGAT", {"vertical": "gat"}, "the paper's first ablation: plain GAT in place of GAT-V"),
+    "graphsage": Registered("sage:GraphSAGE"),
+    "multiplexsage": Registered(
+        "sage:GraphSAGE", {"links": "separate"}, "GraphSAGE with separate means over intra and inter links"
+    ),
+    "gatne": Registered("gatne:GATNE"),
+    "rules": Registered("rules:Rules"),
+    "closure": Registered("rules:Closure"),
+    "exclusion": Registered("rules:Exclusion"),
+    "matched-neighbours": Registered("rules:MatchedNeighbours"),
+    "common-neighbours": Registered("rules:CommonNeighbours"),
+    "adamic-adar": Registered("rules:AdamicAdar"),
+    "degree": Registered("rules:Degree"),
 }
 
 
 def model_names() -> tuple[str, ...]:
-    """The names of all models."""
-    return tuple(_PLACES)
+    """The names of all registered models."""
+    return tuple(_REGISTERED)
+
+
+def register_model(name: str, cls: type[Model]) -> None:
+    """Let a class of one's own be made, evaluated and loaded by a name, as ours are.
+
+    SettingError if the name is taken by another class, or if the class is no `Model`.
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Model)):
+        raise SettingError(f"{quoted(cls)} is no model, expected a subclass of mpxgat.models.Model")
+    taken = _REGISTERED.get(name)
+    if ":" in name or (taken is not None and taken.place is not cls):
+        raise SettingError(f"the name {quoted(name)} is taken, expected one that no model has, without a colon")
+    _REGISTERED[name] = Registered(cls)
 
 
 def model_class(name: str) -> type[Model]:
-    """The class registered under a name; SettingError with a near name if there is none."""
-    if name not in _PLACES:
-        near = difflib.get_close_matches(name, _PLACES, n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise SettingError(f"no model {quoted(name)}; {hint}known are {', '.join(_PLACES)}")
-    module, _, attribute = _PLACES[name].partition(":")
-    found: type[Model] = getattr(import_module(f"mpxgat.models.{module}"), attribute)
-    return found
+    """The class of a registered name, or of "package.module:Class", which is imported.
+
+    SettingError, with a near name, if there is none.
+    """
+    return _registered(name)[0]
 
 
 def make_model(name: str, /, *, seed: int = 0, **settings: Any) -> Model:
     """A new, unfitted model; SettingError for an unknown name or a setting that does not fit."""
-    return model_class(name)(seed=seed, **settings)
+    cls, registered = _registered(name)
+    known = [each for each in inspect.signature(cls).parameters if each not in ("seed", *registered.settings)]
+    for setting in settings:
+        if setting not in known:
+            raise SettingError(f"no setting {quoted(setting)}; known are {', '.join(known) or 'none'}")
+    model = cls(seed=seed, **registered.settings, **settings)
+    model.name, model._fixed = name, registered.settings
+    model.description = registered.description or cls.description
+    return model
 
 
 def load_model(path: str | PathLike[str]) -> Model:
-    """A fitted model that `Model.save` wrote; InputError if the file is damaged or something else."""
+    """A fitted model that `Model.save` wrote; InputError if the file is damaged or something else.
+
+    A model of one's own, or one with functions of one's own, is loaded only when their modules have been imported
+    before: no file decides what is imported.
+    """
     path = Path(path)
     header, arrays = read_arrays(path, KIND)
     graph_arrays = {name.removeprefix(GRAPH): array for name, array in arrays.items() if name.startswith(GRAPH)}
     state = {name.removeprefix(STATE): array for name, array in arrays.items() if name.startswith(STATE)}
     try:
+        check_imported(header["model"])
+        for name in model_class(header["model"]).named_settings:
+            check_imported(header["settings"].get(name))
         model = make_model(header["model"], seed=header["seed"], **header["settings"])
         return model.restore(graph_from_arrays(graph_arrays), state, header["notes"])
     except (GraphError, SettingError) as problem:
         raise InputError(str(problem), path) from None
-    except (KeyError, TypeError, ValueError, RuntimeError) as problem:
+    except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as problem:
         if is_out_of_memory(problem):
             raise
         raise InputError(f"a damaged model file ({printable(problem)})", path) from None
+
+
+# ---- what is named "package.module:Name" ---------------------------------------------------------------------------
+
+
+def check_imported(named: Any) -> None:
+    """SettingError if a text from a file names something in a module that is not imported yet."""
+    if isinstance(named, str) and ":" in named and named.partition(":")[0] not in sys.modules:
+        module = named.partition(":")[0]
+        raise SettingError(f"{quoted(named)} is not imported; import {printable(module)} first if you trust it")
+
+
+def importable_name(thing: Any) -> str:
+    """How a class or function is named "package.module:Name"; SettingError if it cannot be found again by that."""
+    module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
+    if module in (None, "__main__") or getattr(sys.modules.get(str(module)), str(name), None) is not thing:
+        raise SettingError(f"{printable(thing)} cannot be found by name, expected it at the top of a module of its own")
+    return f"{module}:{name}"
+
+
+def import_named(named: str) -> Any:
+    """What "package.module:Name" names; SettingError if there is no such thing."""
+    module, _, name = named.partition(":")
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as problem:
+        raise SettingError(
+            f"cannot import {quoted(named)} ({printable(problem)}), expected package.module:Name"
+        ) from None
+
+
+def _registered(name: str) -> tuple[type[Model], Registered]:
+    if name not in _REGISTERED and ":" in name:
+        found = import_named(name)
+        if not (isinstance(found, type) and issubclass(found, Model)):
+            raise SettingError(f"{quoted(name)} is no model, expected a subclass of mpxgat.models.Model")
+        return found, Registered(found)
+    if name not in _REGISTERED:
+        near = difflib.get_close_matches(name, _REGISTERED, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise SettingError(f"no model {quoted(name)}; {hint}known are {', '.join(_REGISTERED)}")
+    registered = _REGISTERED[name]
+    if isinstance(registered.place, type):
+        return registered.place, registered
+    module, _, attribute = registered.place.partition(":")
+    found_class: type[Model] = getattr(import_module(f"mpxgat.models.{module}"), attribute)
+    return found_class, registered

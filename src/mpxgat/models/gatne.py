@@ -1,11 +1,20 @@
-"""The settings of GATNE: what they are and what they may be."""
+"""GATNE (Cen et al. 2019): a base embedding and embeddings for each type of link, combined by attention.
+
+The types are two, intra links of all layers and inter links. Every node gets one vector for each type, trained by
+skip-gram over random walks along links of that type. A graph with features is learned by GATNE-I, whose vectors are
+functions of the features, others by GATNE-T. Weights of links are not read: walks are uniform.
+
+Vectors are scaled to length 1 where pairs are scored, so a score is a cosine, as in the original. The original scales
+them in training, too; here they train unscaled under weight decay, which predicts held-out links better. Unscaled
+scores are worse: hubs, whose contexts are many, have short vectors, and nodes with few links long ones. Once trained,
+nodes are embedded with all neighbours instead of drawn ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,18 +22,24 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from mpxgat.graph import MultiplexGraph
-from mpxgat.io.arrays import Arrays
 from mpxgat.metrics import auc
-from mpxgat.models.base import Settings, TrainedEmbedding
+from mpxgat.models.base import EmbeddingModel, Settings
 from mpxgat.models.mpxgat_parts import chosen_device
 from mpxgat.models.sage import ByDegree, SageLinks
 from mpxgat.nn.gatne import FeatureMaps, GATNENet, Means, NodeTables, SkipGramBatch, skip_gram_loss
 from mpxgat.nn.mpxgat import unit_rows
 from mpxgat.nn.ops import pair_scores
 from mpxgat.training.links import Stream, standardised_features
-from mpxgat.training.loop import Outcome, Schedule, train
+from mpxgat.training.loop import Schedule, train
 from mpxgat.training.parallel import Session
 from mpxgat.training.walks import Neighbours, random_walks, skip_gram_pairs
+
+_CUT, _START, _EPOCHS = range(3)  # what random numbers are for
+_PART, _FILE = "all links", "all-links"
+_TYPES = 2  # intra, inter
+_PAIRS_AT_ONCE = 1 << 20  # of an epoch that are in memory together
+_FEWEST_STEPS = 20  # for them: a graph of a few hundred nodes would have one, and hardly learn
+Pairs = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -85,15 +100,69 @@ class GATNESettings(Settings):
         return Schedule(self.epochs, self.check_every, self.patience, self.lr, self.weight_decay / max(n_nodes, 1))
 
 
+class GATNE(EmbeddingModel):
+    """Horizontal vectors are those of type intra, vertical ones those of type inter. Arguments: `GATNESettings`."""
+
+    name = "gatne"
+    description = "skip-gram over random walks; a vector for each type of link, from a base and what neighbours add"
+    _settings: GATNESettings
+
+    def __init__(
+        self,
+        *,
+        dimensions: int = GATNESettings.dimensions,
+        edge_dimensions: int = GATNESettings.edge_dimensions,
+        attention_dimensions: int = GATNESettings.attention_dimensions,
+        alpha: float = GATNESettings.alpha,
+        beta: float = GATNESettings.beta,
+        walks: int = GATNESettings.walks,
+        walk_length: int = GATNESettings.walk_length,
+        window: int = GATNESettings.window,
+        negatives: int = GATNESettings.negatives,
+        samples: int = GATNESettings.samples,
+        batch: int = GATNESettings.batch,
+        lr: float = GATNESettings.lr,
+        weight_decay: float = GATNESettings.weight_decay,
+        epochs: int = GATNESettings.epochs,
+        check_every: int = GATNESettings.check_every,
+        patience: int = GATNESettings.patience,
+        validation: float = GATNESettings.validation,
+        device: str = GATNESettings.device,
+        seed: int = 0,
+    ):
+        super().__init__(seed=seed)
+        self._settings = GATNESettings.among(locals())
+
+    def _learn(self, graph: MultiplexGraph, session: Session) -> None:
+        device = chosen_device(self._settings.device)
+        links = SageLinks.cut(graph, self._settings.validation, self._stream(_CUT).numpy())
+        net = self._new_net(graph).to(device)
+        trainee = SkipGramTrainee(net, graph.n_nodes, links, self._settings, self._stream(_EPOCHS), device)
+        schedule = self._settings.schedule(graph.n_nodes)
+        report = partial(session.report, _PART)
+        self._outcomes[_PART] = train(trainee, schedule, session.checkpoint(_FILE), report)
+        means = [means_of(Neighbours.of(graph.n_nodes, part), device) for part in (graph.intra, graph.inter)]
+        with torch.no_grad():
+            self._horizontal, self._vertical = (unit_rows(net(kind, means)).cpu().numpy() for kind in range(_TYPES))
+
+    def _new_net(self, graph: MultiplexGraph) -> GATNENet:
+        settings, start = self._settings, self._stream(_START).torch()
+        widths = settings.dimensions, settings.edge_dimensions
+        x = standardised_features(graph)
+        nodes = (
+            NodeTables(graph.n_nodes, *widths, _TYPES, start)
+            if x is None
+            else FeatureMaps(x, *widths, _TYPES, beta=settings.beta, generator=start)
+        )
+        return GATNENet(nodes, settings.attention_dimensions, alpha=settings.alpha, generator=start)
+
+
+# ---- training ------------------------------------------------------------------------------------------------------
+#
 # Training of GATNE: random walks over each type of link, and skip-gram with negative sampling.
 #
 # A skip-gram library (gensim) does not fit: it trains one free vector for every word, and GATNE's are composed, by
 # attention, of parameters that nodes share. So the gradient goes on from the vectors to these.
-
-
-_PAIRS_AT_ONCE = 1 << 20  # of an epoch that are in memory together
-_FEWEST_STEPS = 20  # for them: a graph of a few hundred nodes would have one, and hardly learn
-Pairs = NDArray[np.int64]
 
 
 class SkipGramTrainee:
@@ -185,66 +254,3 @@ def means_of(neighbours: Neighbours, device: torch.device) -> Means:
 
 def _tensor(values: NDArray[np.integer], device: torch.device) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64)).to(device)
-
-
-# GATNE (Cen et al. 2019): a base embedding and embeddings for each type of link, combined by attention.
-#
-# The types are two, intra links of all layers and inter links. Every node gets one vector for each type, trained by
-# skip-gram over random walks along links of that type. A graph with features is learned by GATNE-I, whose vectors are
-# functions of the features, others by GATNE-T. Weights of links are not read: walks are uniform.
-#
-# Vectors are scaled to length 1 where pairs are scored, so a score is a cosine, as in the original. The original scales
-# them in training, too; here they train unscaled under weight decay, which predicts held-out links better. Unscaled
-# scores are worse: hubs, whose contexts are many, have short vectors, and nodes with few links long ones. Once trained,
-# nodes are embedded with all neighbours instead of drawn ones.
-
-
-_CUT, _START, _EPOCHS = range(3)  # what random numbers are for
-_PART, _FILE = "all links", "all-links"
-_TYPES = 2  # intra, inter
-
-
-class GATNE(TrainedEmbedding):
-    """Horizontal vectors are those of type intra, vertical ones those of type inter. Settings: `GATNESettings`."""
-
-    name = "gatne"
-    description = "skip-gram over random walks; a vector for each type of link, from a base and what neighbours add"
-    _part = _PART
-    _settings: GATNESettings
-
-    def __init__(self, /, *, seed: int = 0, **settings: Any):
-        super().__init__(seed=seed)
-        self._settings = GATNESettings.of(**settings)
-
-    # ---- learning --------------------------------------------------------------------------------------
-
-    def _learn(self, graph: MultiplexGraph, session: Session) -> None:
-        device = chosen_device(self._settings.device)
-        links = SageLinks.cut(graph, self._settings.validation, self._stream(_CUT).numpy())
-        net = self._new_net(graph).to(device)
-        trainee = SkipGramTrainee(net, graph.n_nodes, links, self._settings, self._stream(_EPOCHS), device)
-        schedule = self._settings.schedule(graph.n_nodes)
-        self._outcome = train(trainee, schedule, session.checkpoint(_FILE), partial(session.report, _PART))
-        means = [means_of(Neighbours.of(graph.n_nodes, part), device) for part in (graph.intra, graph.inter)]
-        with torch.no_grad():
-            self._horizontal, self._vertical = (unit_rows(net(kind, means)).cpu().numpy() for kind in range(_TYPES))
-
-    def _new_net(self, graph: MultiplexGraph) -> GATNENet:
-        settings, start = self._settings, self._stream(_START).torch()
-        widths = settings.dimensions, settings.edge_dimensions
-        x = standardised_features(graph)
-        nodes = (
-            NodeTables(graph.n_nodes, *widths, _TYPES, start)
-            if x is None
-            else FeatureMaps(x, *widths, _TYPES, beta=settings.beta, generator=start)
-        )
-        return GATNENet(nodes, settings.attention_dimensions, alpha=settings.alpha, generator=start)
-
-    # ---- saving ----------------------------------------------------------------------------------------
-
-    def _state(self) -> Arrays:
-        return {"horizontal": self.horizontal, "vertical": self.vertical}
-
-    def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
-        self._horizontal, self._vertical = state["horizontal"], state["vertical"]
-        self._outcome = Outcome(**notes["outcome"])

@@ -1,13 +1,17 @@
-"""`Part`: a network that is trained by itself, in full batch or in batches of links.
+"""The networks of MPXGAT that are trained one after another or side by side: MPXGAT-H of each layer, then MPXGAT-V.
 
-A part is a plain value (it can be sent to another process) that knows its links, inputs and settings.
+A `Part` is a network that is trained by itself, in full batch or in batches of links: a plain value (it can be sent to
+another process) that knows its links, inputs and settings.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -15,11 +19,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mpxgat.errors import SettingError, quoted
+from mpxgat.errors import SettingError, TrainingError, printable, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.models.base import AUTO, FULL
 from mpxgat.nn.attention import Input, Neighbourhood, OneHot
-from mpxgat.nn.mpxgat import HorizontalNet, VerticalNet, Widths, unit_rows
+from mpxgat.nn.mpxgat import HorizontalNet, VerticalNet, Widths, unit_rows, without_horizontal_part
 from mpxgat.system import batch_bytes, check_fits, fits, listed_bytes, rows_bytes, training_bytes
 from mpxgat.training.batches import BatchTrainee, Net, Network, Plan, SampledPlan, UnitPlan
 from mpxgat.training.checkpoint import Checkpoint, Parameters
@@ -33,7 +37,7 @@ from mpxgat.training.links import (
     cut_validation,
 )
 from mpxgat.training.loop import EpochReport, Outcome, Place, Schedule, train
-from mpxgat.training.parallel import Session
+from mpxgat.training.parallel import Session, at_once, is_worth_workers, result_of
 
 if TYPE_CHECKING:
     from mpxgat.distributed.group import Group
@@ -246,85 +250,6 @@ class Part(ABC):
         return Stream((self.seed, self.key, purpose))
 
 
-def chosen_device(name: str) -> torch.device:
-    """The device of that name; SettingError if there is none on this machine."""
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError):
-        raise SettingError(f"device is {quoted(name)}, expected one that is there, such as cpu") from None
-    return device
-
-
-# How many links a step takes, chosen before training: all of them while that fits the memory.
-
-
-Sizes = list[int | None]  # for each part; None is full batch
-NOTE = "batch"  # what a checkpoint's identity calls them
-_LEAST = 256
-_SMALLER = "smaller hidden, out or heads need less"
-
-
-def batch_sizes(parts: Sequence[Part], session: Session) -> Sizes:
-    """As set; where the setting is "auto", full batch if it fits the memory, else the largest power of two that does.
-
-    The larger a batch, the less is computed twice and the nearer a step is to one of full batch. A training that is
-    resumed goes on with the sizes it was begun with, whatever memory there is by now. TrainingError if a part does not
-    fit.
-    """
-    setting = parts[0].settings.batch
-    if setting == AUTO:
-        begun = session.noted(NOTE, [part.file_name for part in parts])
-        known = None if begun is None else _parse(begun, len(parts))
-        return known or _auto(parts)
-    size = None if isinstance(setting, str) else setting
-    workers = min(session.engine.jobs, parts[0].settings.shares)
-    for part, held in zip(parts, _held(parts), strict=True):
-        advice = "batch = auto needs less, as do smaller hidden, out or heads" if size is None else _SMALLER
-        check_fits(held + part.memory(size, workers), f"training {part.label}", advice)
-    return [size] * len(parts)
-
-
-def sizes_text(sizes: Sizes) -> str:
-    """For the identity of checkpoints: "full", or the size of every part."""
-    words = [FULL if size is None else str(size) for size in sizes]
-    return FULL if set(words) <= {FULL} else ", ".join(words)
-
-
-def _parse(text: str, count: int) -> Sizes | None:
-    """What `sizes_text` was made of; None if it does not fit: it then belongs to another training."""
-    words = [FULL] * count if text == FULL else text.split(", ")
-    if len(words) != count or not all(word == FULL or word.isdecimal() for word in words):
-        return None
-    return [None if word == FULL else int(word) for word in words]
-
-
-def _auto(parts: Sequence[Part]) -> Sizes:
-    sizes: Sizes = []
-    for part, held in zip(parts, _held(parts), strict=True):
-        if fits(held + part.memory(None)):
-            sizes.append(None)
-            continue
-        size = max(_LEAST, 1 << max(len(part.links) - 1, 1).bit_length() - 1)
-        while size > _LEAST and not fits(held + part.memory(size)):
-            size //= 2
-        check_fits(held + part.memory(size), f"training {part.label}", _SMALLER)
-        sizes.append(size)
-    return sizes
-
-
-def _held(parts: Sequence[Part]) -> list[int]:
-    """Bytes that are taken when a part's training begins: what was learned before."""
-    before, held = 0, []
-    for part in parts:
-        held.append(before)
-        before += part.learned_bytes()
-    return held
-
-
-# The parts of MPXGAT that are trained one after another: MPXGAT-H of each layer, then MPXGAT-V.
-
-
 class LayerPart(Part):
     """MPXGAT-H of one layer; nodes are numbered within the layer."""
 
@@ -466,3 +391,166 @@ class VerticalPart(Part):
     def whole_width(self) -> int:
         """The horizontal embeddings and the result."""
         return int(self.horizontal.shape[1]) + self.widths.out
+
+
+class GATPart(VerticalPart):
+    """Plain graph attention of all nodes over the inter links: the paper's first ablation."""
+
+    def new_net(self) -> Net:
+        """Blocks of the vertical style without its horizontal part."""
+        style = self.settings.style
+        return HorizontalNet(
+            self._columns,
+            self.widths,
+            generator=self.start(),
+            dropout=self.settings.dropout,
+            style=without_horizontal_part(style),
+            weighted=self.weight is not None,
+            last_activation=style.last_vertical_activation,
+        )
+
+    def inputs(self) -> tuple[Input | Tensor, ...]:
+        """Features, or one-hot."""
+        return (self._input(),)
+
+
+# ---- how many links a step takes: all of them while that fits the memory ------------------------------------------
+
+
+Sizes = list[int | None]  # for each part; None is full batch
+NOTE = "batch"  # what a checkpoint's identity calls them
+_LEAST = 256
+_SMALLER = "smaller hidden, out or heads need less"
+
+
+def batch_sizes(parts: Sequence[Part], session: Session) -> Sizes:
+    """As set; where the setting is "auto", full batch if it fits the memory, else the largest power of two that does.
+
+    The larger a batch, the less is computed twice and the nearer a step is to one of full batch. A training that is
+    resumed goes on with the sizes it was begun with, whatever memory there is by now. TrainingError if a part does not
+    fit.
+    """
+    setting = parts[0].settings.batch
+    if setting == AUTO:
+        begun = session.noted(NOTE, [part.file_name for part in parts])
+        known = None if begun is None else _parse(begun, len(parts))
+        return known or _auto(parts)
+    size = None if isinstance(setting, str) else setting
+    workers = min(session.engine.jobs, parts[0].settings.shares)
+    for part, held in zip(parts, _held(parts), strict=True):
+        advice = "batch = auto needs less, as do smaller hidden, out or heads" if size is None else _SMALLER
+        check_fits(held + part.memory(size, workers), f"training {part.label}", advice)
+    return [size] * len(parts)
+
+
+def sizes_text(sizes: Sizes) -> str:
+    """For the identity of checkpoints: "full", or the size of every part."""
+    words = [FULL if size is None else str(size) for size in sizes]
+    return FULL if set(words) <= {FULL} else ", ".join(words)
+
+
+def _parse(text: str, count: int) -> Sizes | None:
+    """What `sizes_text` was made of; None if it does not fit: it then belongs to another training."""
+    words = [FULL] * count if text == FULL else text.split(", ")
+    if len(words) != count or not all(word == FULL or word.isdecimal() for word in words):
+        return None
+    return [None if word == FULL else int(word) for word in words]
+
+
+def _auto(parts: Sequence[Part]) -> Sizes:
+    sizes: Sizes = []
+    for part, held in zip(parts, _held(parts), strict=True):
+        if fits(held + part.memory(None)):
+            sizes.append(None)
+            continue
+        size = max(_LEAST, 1 << max(len(part.links) - 1, 1).bit_length() - 1)
+        while size > _LEAST and not fits(held + part.memory(size)):
+            size //= 2
+        check_fits(held + part.memory(size), f"training {part.label}", _SMALLER)
+        sizes.append(size)
+    return sizes
+
+
+def _held(parts: Sequence[Part]) -> list[int]:
+    """Bytes that are taken when a part's training begins: what was learned before."""
+    before, held = 0, []
+    for part in parts:
+        held.append(before)
+        before += part.learned_bytes()
+    return held
+
+
+# ---- training them -------------------------------------------------------------------------------------------------
+
+
+def learn_parts(parts: Sequence[Part], session: Session, batches: str) -> list[Trained]:
+    """Train independent parts one after another, or side by side by the session's engine; the result is the same.
+
+    Parts that are shared are trained one after another, each by all workers together.
+    """
+    if parts and session.engine.jobs > 1 and all(part.is_shared for part in parts):
+        return _learn_together(parts, session, batches)
+    checkpoints = [session.checkpoint(part.file_name, **{NOTE: batches}) for part in parts]
+    count = at_once(session.engine, [part.memory(part.batch) for part in parts])
+    if not is_worth_workers(session.engine, count):
+        return [
+            part.learn(checkpoint, partial(session.report, part.label))
+            for part, checkpoint in zip(parts, checkpoints, strict=True)
+        ]
+    threads = max(1, torch.get_num_threads() // count)
+    with session.engine.workers(count) as pool:
+        # The longest first: begun last, they would be waited for alone.
+        order = sorted(range(len(parts)), key=lambda number: -len(parts[number].links))
+        futures = {n: pool.submit(_learn_in_process, parts[n], checkpoints[n], threads) for n in order}
+        results = []
+        for number, part in enumerate(parts):
+            died = f"{part.label}: the process that trained it died"
+            trained = result_of(futures[number], died, " A run in a folder goes on with --resume")
+            outcome = trained.outcome
+            session.report(
+                part.label, EpochReport(outcome.epochs, outcome.epochs, float("nan"), outcome.best_value, {})
+            )
+            results.append(trained)
+        return results
+
+
+def _learn_together(parts: Sequence[Part], session: Session, batches: str) -> list[Trained]:
+    """One part after another by a group of workers; the checkpoints that they leave have what they learned."""
+    with TemporaryDirectory() as folder:
+        # Workers may start in another folder.
+        kept = replace(session, checkpoints=(session.checkpoints or Path(folder)).absolute())
+        places = [kept.checkpoint(part.file_name, **{NOTE: batches}) for part in parts]
+        checkpoints = [place for place in places if place is not None]
+        if not all(checkpoint.is_finished() for checkpoint in checkpoints):
+            workers = min(session.engine.jobs, parts[0].settings.shares)
+            session.engine.together(workers, partial(_learn_in_group, parts, checkpoints))
+        for part, checkpoint in zip(parts, checkpoints, strict=True):
+            if not checkpoint.path.exists():
+                raise TrainingError(
+                    f"{part.label}: its workers left no checkpoint in {printable(checkpoint.path.parent, 300)}, "
+                    "expected a folder that all machines see"
+                )
+        return [
+            part.learn(checkpoint, partial(session.report, part.label))
+            for part, checkpoint in zip(parts, checkpoints, strict=True)
+        ]
+
+
+def _learn_in_group(parts: Sequence[Part], checkpoints: Sequence[Checkpoint], group: Group) -> None:
+    for part, checkpoint in zip(parts, checkpoints, strict=True):
+        part.learn(checkpoint, lambda report: None, group)
+
+
+def _learn_in_process(part: Part, checkpoint: Checkpoint | None, threads: int) -> Trained:
+    torch.set_num_threads(threads)
+    return part.learn(checkpoint, lambda report: None)
+
+
+def chosen_device(name: str) -> torch.device:
+    """The device of that name; SettingError if there is none on this machine."""
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError):
+        raise SettingError(f"device is {quoted(name)}, expected one that is there, such as cpu") from None
+    return device

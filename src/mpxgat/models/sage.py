@@ -1,8 +1,11 @@
-"""GraphSAGE (Hamilton et al. 2017), as the paper compares with it: all links are alike.
+"""GraphSAGE (Hamilton et al. 2017), as the paper compares with it, and MultiplexSAGE (Gallo et al. 2023).
 
 A node's vector comes from a trainable identity embedding of its own, the mean of drawn neighbours' vectors, and the
 mean of theirs; it has length 1. Vectors are trained so that the ends of a link are near each other and far from nodes
 drawn in proportion to degree^0.75. Weights of links are not read: the mean aggregator has no place for them.
+
+To GraphSAGE all links are alike. MultiplexSAGE's aggregator has three matrices: for the node itself, for the mean of
+drawn intra neighbours and for the mean of drawn inter neighbours.
 
 Once trained, all nodes are embedded with *all* neighbours instead of drawn ones: that is the mean which drawing
 estimates, it needs no chance, and it predicts held-out links better.
@@ -10,7 +13,7 @@ estimates, it needs no chance, and it predicts held-out links better.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,15 +24,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from mpxgat.graph import MultiplexGraph
-from mpxgat.io.arrays import Arrays
 from mpxgat.metrics import auc
-from mpxgat.models.base import Settings, TrainedEmbedding
+from mpxgat.models.base import EmbeddingModel, Settings
 from mpxgat.models.mpxgat_parts import chosen_device
 from mpxgat.nn.ops import pair_scores
 from mpxgat.nn.sage import Hop, SageNet, contrast_loss
 from mpxgat.pairs import pair_keys
 from mpxgat.training.links import BetweenLayers, Stream, ValidationLinks, cut_validation, standardised_features
-from mpxgat.training.loop import Outcome, Schedule, train
+from mpxgat.training.loop import Schedule, train
 from mpxgat.training.parallel import Session
 from mpxgat.training.walks import Neighbours
 
@@ -40,11 +42,12 @@ _Links = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class SageSettings(Settings):
-    """Settings of GraphSAGE and MultiplexSAGE.
+    """Settings of GraphSAGE and, with links = "separate", of MultiplexSAGE.
 
     Dimensions, samples and negatives are the paper's. The others were chosen by the validation AUC on ckm, celegans
     (seeds 100 and 101) and ff-tw-yt (seed 100).
 
+    links           "alike", or "separate": one mean over intra and one over inter neighbours
     dimensions      of identity embeddings, of the hidden and of the last block
     samples_1       neighbours drawn for the first block (for the neighbours of a node)
     samples_2       neighbours drawn for the second block (for the node itself)
@@ -68,11 +71,17 @@ class SageSettings(Settings):
     patience: int = 20
     validation: float = 0.1
     device: str = "cpu"
+    links: str = "alike"
 
     def __post_init__(self) -> None:
+        self.check_choice("links", "alike", "separate")
         self.check_at_least(1, "dimensions", "samples_1", "samples_2", "negatives", "batch")
         self.check_share("validation")
         _ = self.schedule  # checks its own ranges
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; ``links`` only where they are not alike, as in results on record."""
+        return {name: value for name, value in super().to_dict().items() if (name, value) != ("links", "alike")}
 
     @property
     def schedule(self) -> Schedule:
@@ -80,22 +89,47 @@ class SageSettings(Settings):
         return Schedule(self.epochs, self.check_every, self.patience, self.lr, self.weight_decay)
 
 
-class GraphSAGE(TrainedEmbedding):
-    """One embedding for both kinds of link. Settings by name: see `SageSettings`."""
+class GraphSAGE(EmbeddingModel):
+    """One embedding for both kinds of link. The arguments are described by `SageSettings`."""
 
     name = "graphsage"
     description = "means of neighbours' vectors; intra and inter links are not told apart"
-    _part = _PART
     _settings: SageSettings
 
-    def __init__(self, /, *, seed: int = 0, **settings: Any):
+    def __init__(
+        self,
+        *,
+        dimensions: int = SageSettings.dimensions,
+        samples_1: int = SageSettings.samples_1,
+        samples_2: int = SageSettings.samples_2,
+        negatives: int = SageSettings.negatives,
+        batch: int = SageSettings.batch,
+        lr: float = SageSettings.lr,
+        weight_decay: float = SageSettings.weight_decay,
+        epochs: int = SageSettings.epochs,
+        check_every: int = SageSettings.check_every,
+        patience: int = SageSettings.patience,
+        validation: float = SageSettings.validation,
+        device: str = SageSettings.device,
+        links: str = SageSettings.links,
+        seed: int = 0,
+    ):
         super().__init__(seed=seed)
-        self._settings = SageSettings.of(**settings)
+        self._settings = SageSettings.among(locals())
 
     def _kinds(self, n_nodes: int, n_layers: int, intra: _Links, inter: _Links) -> list[Kind]:
-        """The ways of messages: here one kind, of all links."""
-        links = np.concatenate([intra, inter])
-        return [Kind(Neighbours.of(n_nodes, links), (self._settings.samples_1, self._settings.samples_2))]
+        """The ways of messages: all links alike, or intra and inter links separately.
+
+        A node has at most one counterpart in each other layer: no more than these are drawn.
+        """
+        samples = self._settings.samples_1, self._settings.samples_2
+        if self._settings.links == "alike":
+            return [Kind(Neighbours.of(n_nodes, np.concatenate([intra, inter])), samples)]
+        most = max(n_layers - 1, 1)
+        return [
+            Kind(Neighbours.of(n_nodes, intra), samples),
+            Kind(Neighbours.of(n_nodes, inter), (min(samples[0], most), min(samples[1], most))),
+        ]
 
     # ---- learning --------------------------------------------------------------------------------------
 
@@ -111,47 +145,14 @@ class GraphSAGE(TrainedEmbedding):
             net, links, kinds, self._settings.batch, self._settings.negatives, self._stream(_EPOCHS), device
         )
         report = partial(session.report, _PART)
-        self._outcome = train(trainee, self._settings.schedule, session.checkpoint(_FILE), report)
+        self._outcomes[_PART] = train(trainee, self._settings.schedule, session.checkpoint(_FILE), report)
         everyone = all_hops(self._kinds(graph.n_nodes, graph.n_layers, graph.intra, graph.inter))
         with torch.no_grad():
             self._horizontal = net.cpu()(everyone).numpy()
         self._vertical = self._horizontal
 
-    # ---- saving ----------------------------------------------------------------------------------------
 
-    def _state(self) -> Arrays:
-        return {"embedding": self.horizontal}
-
-    def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
-        self._horizontal = self._vertical = state["embedding"]
-        self._outcome = Outcome(**notes["outcome"])
-
-
-# MultiplexSAGE (Gallo et al. 2023): GraphSAGE that tells intra from inter links.
-#
-# Its aggregator has three matrices: for the node itself, for the mean of drawn intra neighbours, and for the mean of
-# drawn inter neighbours. It is trained on links of both kinds, like GraphSAGE.
-
-
-class MultiplexSAGE(GraphSAGE):
-    """One embedding for both kinds of link. Settings by name: see `mpxgat.models.sage.SageSettings`."""
-
-    name = "multiplexsage"
-    description = "GraphSAGE with separate means over intra and inter links"
-
-    def _kinds(
-        self, n_nodes: int, n_layers: int, intra: NDArray[np.integer[Any]], inter: NDArray[np.integer[Any]]
-    ) -> list[Kind]:
-        """Two kinds. A node has at most one counterpart in each other layer: no more than these are drawn."""
-        samples = self._settings.samples_1, self._settings.samples_2
-        most = max(n_layers - 1, 1)
-        return [
-            Kind(Neighbours.of(n_nodes, intra), samples),
-            Kind(Neighbours.of(n_nodes, inter), (min(samples[0], most), min(samples[1], most))),
-        ]
-
-
-# Training of GraphSAGE and MultiplexSAGE: links in minibatches, neighbours drawn for each, negatives by degree.
+# ---- training: links in minibatches, neighbours drawn for each, negatives by degree --------------------------------
 
 
 _DISTORTION = 0.75  # negatives are drawn in proportion to degree to this power

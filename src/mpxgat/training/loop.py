@@ -109,6 +109,17 @@ class Outcome:
     best_value: float | None
     history: list[dict[str, float]]
 
+    def __post_init__(self) -> None:
+        """ValueError for what no training gives: the values may come from a file."""
+        if not (
+            isinstance(self.epochs, int) and isinstance(self.best_epoch, int) and 0 <= self.best_epoch <= self.epochs
+        ):
+            raise ValueError(f"a best epoch of {self.best_epoch} of {self.epochs}")
+        if self.best_value is not None and not 0 <= self.best_value <= 1:
+            raise ValueError(f"a best value of {self.best_value}, expected an AUC")
+        if not isinstance(self.history, list) or not all(isinstance(row, dict) for row in self.history):
+            raise ValueError("a history that is no list of rows")
+
 
 def train(
     trainee: Trainee,

@@ -122,6 +122,7 @@ class Evidence(Model):
     description = (
         "structural evidence about a pair, weighed by what was learned on links hidden again; matches with reasons"
     )
+    _settings: EvidenceSettings
 
     def __init__(self, /, *, seed: int = 0, **settings: Any):
         super().__init__(seed=seed)
