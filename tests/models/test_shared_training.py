@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from mpxgat.distributed.group import Alone
-from mpxgat.distributed.sharding import Owners
-from mpxgat.distributed.training import SharedTrainee, keep_own_rows, table_names
+from mpxgat.distributed.sharding import Owners, embed_own
+from mpxgat.distributed.training import SharedTrainee, keep_own_rows, learn_in_group, table_names
 from mpxgat.errors import ResumeError, SettingError
-from mpxgat.models.mpxgat import MPXGAT, _learn_in_group
+from mpxgat.models.mpxgat import MPXGAT
 from mpxgat.nn.ops import link_loss
 from mpxgat.training.checkpoint import Checkpoint
 from mpxgat.training.links import cut_validation
@@ -90,7 +90,7 @@ def test_own_embeddings_are_those_of_all_nodes(kind, graph):
     def embed(group):
         owners, net = Owners(part.n_nodes, plan.pieces(), group), part.new_net().train()
         keep_own_rows(net, table_names(net, plan.network.inputs), owners)
-        found = plan.embed_own(net, owners)
+        found = embed_own(plan, net, owners)
         assert net.training
         return owners.own, found
 
@@ -179,7 +179,7 @@ def test_a_model_trained_by_processes_together(tmp_path):
 def test_an_error_of_workers_is_told(of_something_else):
     part, other = of_something_else
     with pytest.raises(ResumeError, match="made with another of"):
-        Processes(2).together(2, partial(_learn_in_group, [part], [other]))
+        Processes(2).together(2, partial(learn_in_group, [part], [other]))
 
 
 def test_the_error_that_made_others_lose_touch_is_told():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from mpxgat.errors import TrainingError
+from mpxgat.errors import ResumeError, TrainingError
 from mpxgat.io.arrays import write_arrays
 from mpxgat.training.checkpoint import Checkpoint, TrainingState
 
@@ -95,7 +95,7 @@ def test_a_checkpoint_after_infinitely_many_epochs_is_refused(checkpoint):
 
 
 def test_what_a_checkpoint_says_it_is_of_can_be_asked(checkpoint):
-    assert checkpoint.identity_found() == {**IDENTITY, "batch": "full"}
+    assert checkpoint.identity_found() == IDENTITY
     checkpoint.path.write_bytes(checkpoint.path.read_bytes()[:100])
     with pytest.raises(TrainingError, match="cannot resume"):
         checkpoint.identity_found()
@@ -103,7 +103,11 @@ def test_what_a_checkpoint_says_it_is_of_can_be_asked(checkpoint):
     assert checkpoint.identity_found() is None
 
 
-def test_a_checkpoint_that_says_nothing_of_batches_is_one_of_full_batch(checkpoint):
-    assert Checkpoint(checkpoint.path, {**IDENTITY, "batch": "full"}).load() is not None
-    with pytest.raises(TrainingError, match=r"another batch \(full, now 1024\)"):
-        Checkpoint(checkpoint.path, {**IDENTITY, "batch": "1024"}).load()
+@pytest.mark.parametrize("change", ["lacking", "further"])
+def test_an_identity_with_a_name_less_or_more_is_another(change, tmp_path):
+    kept = {"graph": "a", "batch": "full"}
+    now = {"graph": "a"} if change == "further" else {**kept, "part": "vertical"}
+    path = tmp_path / "state.safetensors"
+    Checkpoint(path, kept).save(TrainingState(epoch=1, parameters={}))
+    with pytest.raises(ResumeError, match=r"was made with another (part|batch)"):
+        Checkpoint(path, now).load()

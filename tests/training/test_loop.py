@@ -48,6 +48,15 @@ def test_it_stops_when_validation_no_longer_rises():
     assert outcome.epochs == outcome.best_epoch + 4 * 5 < 5000
 
 
+def test_of_equal_values_the_first_epoch_is_the_best():
+    line = Line()
+    values = iter([0.5, 0.7, 0.7, 0.6, 0.7])
+    line.validate = lambda: next(values)
+    outcome = train(line, Schedule(epochs=50, check_every=1, patience=3, lr=0.1))
+    assert (outcome.best_epoch, outcome.best_value, outcome.epochs) == (2, 0.7, 5)
+    assert float(line.module.weight.detach()) == outcome.history[1]["w"] != outcome.history[2]["w"]
+
+
 def test_without_validation_it_runs_to_the_end_and_keeps_the_last():
     line = Line(validation=False)
     outcome = train(line, Schedule(epochs=23, check_every=5, lr=0.1))

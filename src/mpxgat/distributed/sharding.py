@@ -6,7 +6,7 @@ piece by piece is the same bytes for any number of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -19,8 +19,8 @@ from torch.nn import functional as F  # noqa: N812
 
 from mpxgat.distributed.group import Group
 from mpxgat.nn.attention import Input, Neighbourhood, OneHot, Projected, SomeRows
-from mpxgat.nn.mpxgat import HorizontalBlock, HorizontalNet
-from mpxgat.training.batches import Surroundings, ranges
+from mpxgat.nn.mpxgat import HorizontalBlock, HorizontalNet, evaluating
+from mpxgat.training.batches import Net, Plan, SampledPlan, Surroundings, UnitPlan, ranges
 
 Nodes = NDArray[np.int64]
 
@@ -106,10 +106,39 @@ class Owners:
         return np.arange(len(self.pieces)) * size // max(len(self.pieces), 1)
 
 
-# Embeddings of a layer's nodes by workers each of which has the rows of its own, block by block, piece by piece.
+# ---- embeddings of a worker's own nodes ----------------------------------------------------------------------------
 #
-# What a block sends is made by the owner of the sender, once; the owner of a receiver asks for it. Nothing is sampled.
-# At any time a worker holds the vectors of its own nodes, and of those that one piece hears.
+# Within a layer block by block, piece by piece: what a block sends is made by the owner of the sender, once; the owner
+# of a receiver asks for it. Nothing is sampled. At any time a worker holds the vectors of its own nodes, and of those
+# that one piece hears. Between layers unit by unit: nobody needs anything of another worker.
+
+
+@torch.no_grad()
+def embed_own(plan: Plan, net: Net, owners: Owners) -> Tensor:
+    """Embeddings (own, out) of a worker's own nodes as ``plan.embed`` gives them, if ``net`` has their rows."""
+    with evaluating(net):
+        if isinstance(plan, UnitPlan):
+            return _embed_own_units(plan, net, owners)
+        assert isinstance(plan, SampledPlan)
+        assert isinstance(net, HorizontalNet)
+        (x,) = plan.network.inputs
+        return embed_own_nodes(net, x, plan.surroundings, plan.network.weights, owners)
+
+
+def _embed_own_units(plan: UnitPlan, net: Net, owners: Owners) -> Tensor:
+    def with_own_rows(*inputs: object, generator: torch.Generator | None) -> Tensor:
+        given = (SomeRows(places_of[x.nodes]) if isinstance(x, SomeRows) else x for x in inputs)
+        return cast(Callable[..., Tensor], net)(*given, generator=generator)
+
+    own, places_of = None, torch.from_numpy(owners.place)
+    for places in owners.own_pieces():
+        if not len(places):
+            continue
+        part = plan.units.around(owners.own[places])
+        rows = plan.network.encode(cast(Net, with_own_rows), part)
+        own = rows.new_empty(len(owners.own), rows.shape[1]) if own is None else own
+        own[torch.from_numpy(owners.place[part.nodes])] = rows
+    return torch.empty(0, 0) if own is None else own
 
 
 @torch.no_grad()

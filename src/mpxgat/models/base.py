@@ -304,7 +304,7 @@ class EmbeddingModel(Model):
         from mpxgat.training.loop import Outcome
 
         super().restore(graph, state, notes)
-        self._outcomes = {label: Outcome(**outcome) for label, outcome in notes["outcomes"].items()}
+        self._outcomes = {label: Outcome.read(outcome) for label, outcome in notes["outcomes"].items()}
         for vectors in (self.horizontal, self.vertical):
             if vectors.ndim != 2 or len(vectors) != graph.n_nodes or not np.isfinite(vectors).all():
                 raise GraphError(f"vectors of the shape {vectors.shape}, expected finite ones, one for each node")

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -19,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mpxgat.errors import SettingError, TrainingError, printable, quoted
+from mpxgat.errors import SettingError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.models.base import AUTO, FULL
 from mpxgat.nn.attention import Input, Neighbourhood, OneHot
@@ -32,7 +30,6 @@ from mpxgat.training.links import (
     LinkTrainee,
     NegativeSampler,
     Stream,
-    ValidationLinks,
     WithinLayer,
     cut_validation,
 )
@@ -41,7 +38,6 @@ from mpxgat.training.parallel import Session, at_once, is_worth_workers, result_
 
 if TYPE_CHECKING:
     from mpxgat.distributed.group import Group
-    from mpxgat.distributed.training import SharedCheckpoint, SharedTrainee
     from mpxgat.models.mpxgat import MPXGATSettings
 
 _CUT, _START, _EPOCHS = range(3)  # what random numbers are for
@@ -124,6 +120,11 @@ class Part(ABC):
         """Whether several workers can train it together."""
         return self.batch is not None and self.settings.shares > 1
 
+    @property
+    def workers(self) -> int:
+        """How many can train it together, at most."""
+        return self.settings.shares
+
     def learn(
         self, checkpoint: Checkpoint | None, report: Callable[[EpochReport], None], group: Group | None = None
     ) -> Trained:
@@ -140,8 +141,13 @@ class Part(ABC):
         trainee: LinkTrainee
         place: Place | None = checkpoint
         if self.is_shared:
-            trainee, place = self._shared(net, network, parts, checkpoint, group)
-            schedule = schedule.in_batches(trainee.steps)
+            from mpxgat.distributed.training import share
+
+            assert self.batch is not None
+            plan = self.plan(network, self.batch)
+            schedule = schedule.in_batches(plan.steps)
+            stream, shares = self._stream(_EPOCHS), self.settings.shares
+            trainee, place = share(net, plan, parts, sampler, stream, shares, checkpoint, group)
         elif self.batch is None:
             messages = network.whole()
 
@@ -156,22 +162,6 @@ class Part(ABC):
             trainee = BatchTrainee(net, plan, parts, sampler, self._stream(_EPOCHS), device)
         outcome = train(trainee, schedule, place, report)
         return Trained({name: tensor.cpu() for name, tensor in net.state_dict().items()}, outcome)
-
-    def _shared(
-        self, net: Net, network: Network, parts: ValidationLinks, checkpoint: Checkpoint | None, group: Group | None
-    ) -> tuple[SharedTrainee, SharedCheckpoint | None]:
-        """What a worker of a group trains, and where it keeps its state; ``net`` is left with the worker's own rows."""
-        assert self.batch is not None
-        from mpxgat.distributed.group import Alone
-        from mpxgat.distributed.sharding import Owners
-        from mpxgat.distributed.training import SharedCheckpoint, SharedTrainee, keep_own_rows, table_names
-
-        plan, tables = self.plan(network, self.batch), table_names(net, network.inputs)
-        owners = Owners(self.n_nodes, plan.pieces(), group or Alone())
-        keep_own_rows(net, tables, owners)
-        stream, shares = self._stream(_EPOCHS), self.settings.shares
-        trainee = SharedTrainee(net, plan, parts, self.sampler(), stream, owners, tables, shares)
-        return trainee, SharedCheckpoint(checkpoint, owners, tables) if checkpoint else None
 
     def net(self, parameters: Parameters) -> Net:
         """The network with learned parameters, ready to embed; ValueError, before it is made, if they are too few."""
@@ -489,7 +479,9 @@ def learn_parts(parts: Sequence[Part], session: Session, batches: str) -> list[T
     Parts that are shared are trained one after another, each by all workers together.
     """
     if parts and session.engine.jobs > 1 and all(part.is_shared for part in parts):
-        return _learn_together(parts, session, batches)
+        from mpxgat.distributed.training import learn_together
+
+        return learn_together(parts, session, batches)
     checkpoints = [session.checkpoint(part.file_name, **{NOTE: batches}) for part in parts]
     count = at_once(session.engine, [part.memory(part.batch) for part in parts])
     if not is_worth_workers(session.engine, count):
@@ -512,33 +504,6 @@ def learn_parts(parts: Sequence[Part], session: Session, batches: str) -> list[T
             )
             results.append(trained)
         return results
-
-
-def _learn_together(parts: Sequence[Part], session: Session, batches: str) -> list[Trained]:
-    """One part after another by a group of workers; the checkpoints that they leave have what they learned."""
-    with TemporaryDirectory() as folder:
-        # Workers may start in another folder.
-        kept = replace(session, checkpoints=(session.checkpoints or Path(folder)).absolute())
-        places = [kept.checkpoint(part.file_name, **{NOTE: batches}) for part in parts]
-        checkpoints = [place for place in places if place is not None]
-        if not all(checkpoint.is_finished() for checkpoint in checkpoints):
-            workers = min(session.engine.jobs, parts[0].settings.shares)
-            session.engine.together(workers, partial(_learn_in_group, parts, checkpoints))
-        for part, checkpoint in zip(parts, checkpoints, strict=True):
-            if not checkpoint.path.exists():
-                raise TrainingError(
-                    f"{part.label}: its workers left no checkpoint in {printable(checkpoint.path.parent, 300)}, "
-                    "expected a folder that all machines see"
-                )
-        return [
-            part.learn(checkpoint, partial(session.report, part.label))
-            for part, checkpoint in zip(parts, checkpoints, strict=True)
-        ]
-
-
-def _learn_in_group(parts: Sequence[Part], checkpoints: Sequence[Checkpoint], group: Group) -> None:
-    for part, checkpoint in zip(parts, checkpoints, strict=True):
-        part.learn(checkpoint, lambda report: None, group)
 
 
 def _learn_in_process(part: Part, checkpoint: Checkpoint | None, threads: int) -> Trained:

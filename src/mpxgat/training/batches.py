@@ -1,4 +1,10 @@
-"""`Subgraph`: some nodes of a network and some of its links among them, in numbers of their own."""
+"""Training in batches of links: which links a step takes, what of the network it is computed on, and embeddings of all
+nodes without all at once.
+
+Two plans. Around the links of a layer neighbours are sampled (`SampledPlan`, `Surroundings`). The network between
+layers falls into units, small cliques, so its batches are whole units (`UnitPlan`, `Components`): nothing is sampled,
+and nothing outside a batch could send a message into it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -18,9 +24,6 @@ from mpxgat.nn.mpxgat import HorizontalNet, VerticalNet, evaluating
 from mpxgat.nn.ops import link_loss
 from mpxgat.pairs import NODE_DTYPE, group_members
 from mpxgat.training.links import LinkTrainee, NegativeSampler, Stream, ValidationLinks, as_tensor
-
-if TYPE_CHECKING:  # a training by one worker passes by that wing
-    from mpxgat.distributed.sharding import Owners
 
 Nodes = NDArray[np.int64]
 
@@ -54,11 +57,12 @@ def ranges(start: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int6
     return np.repeat(start - before, size) + np.arange(size.sum())
 
 
-# Subgraphs around nodes: neighbours, their neighbours and so on, some drawn by chance, without a Python loop.
+# ---- sampled neighbours --------------------------------------------------------------------------------------------
 #
-# The links drawn go both ways in the subgraph, so it is undirected like the network, and a neural network of any depth
-# runs on it unchanged (Zeng et al. 2021, *Decoupling the depth and scope of graph neural networks*). What a draw costs
-# depends on the nodes and links drawn, neither on the size of the network nor on the degree of a hub.
+# Neighbours of nodes, their neighbours and so on, some drawn by chance, without a Python loop. The links drawn go both
+# ways in the subgraph, so it is undirected like the network, and a neural network of any depth runs on it unchanged
+# (Zeng et al. 2021, *Decoupling the depth and scope of graph neural networks*). What a draw costs depends on the nodes
+# and links drawn, neither on the size of the network nor on the degree of a hub.
 
 
 EVERYONE = np.iinfo(np.int64).max  # a fan-out that leaves no neighbour out
@@ -131,7 +135,7 @@ def _distinct(size: NDArray[np.int64], count: int, rng: np.random.Generator) -> 
     return chosen
 
 
-# Whole components of a network: batches of links that nothing outside can send a message to.
+# ---- whole components of a network ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,11 +211,7 @@ def _packed(groups: NDArray[np.integer[Any]], sizes: NDArray[np.int64], size: in
     return np.split(groups, np.flatnonzero(np.diff(run)) + 1)
 
 
-# Training in batches of links: which links a step takes, what of the network it is computed on, and embeddings of all
-# nodes without all at once.
-#
-# Two plans. Around the links of a layer neighbours are sampled. The network between layers falls into units, small
-# cliques, so its batches are whole units: nothing is sampled, and nothing outside a batch could send a message into it.
+# ---- plans ---------------------------------------------------------------------------------------------------------
 
 
 Net = HorizontalNet | VerticalNet
@@ -287,10 +287,6 @@ class Plan(ABC):
     def pieces(self) -> list[NDArray[np.int64]]:
         """All nodes in pieces, ascending in each; a worker of several that train together keeps whole pieces."""
 
-    @abstractmethod
-    def embed_own(self, net: Net, owners: Owners) -> Tensor:
-        """Embeddings (own, out) of a worker's own nodes as `embed` gives them, if ``net`` has their rows."""
-
     @property
     def _piece(self) -> int:
         """Nodes in a piece: some hundred pieces, or more where these would be large."""
@@ -303,7 +299,7 @@ class SampledPlan(Plan):
     def __init__(self, network: Network, size: int, fan_outs: Sequence[int] = FAN_OUTS):
         super().__init__(network, size)
         self._fan_outs = fan_outs
-        self._surroundings = Surroundings.of(network.n_nodes, network.links)
+        self.surroundings = Surroundings.of(network.n_nodes, network.links)
 
     def batches(self, rng: np.random.Generator) -> Iterable[NDArray[np.int64]]:
         """All about equal, so that none is left over that is too small to learn from."""
@@ -322,7 +318,7 @@ class SampledPlan(Plan):
 
     def around(self, ends: NDArray[np.int64], rng: np.random.Generator) -> Subgraph:
         """Sampled."""
-        return self._surroundings.draw(ends, self._fan_outs, rng)
+        return self.surroundings.draw(ends, self._fan_outs, rng)
 
     def embed(self, net: Net) -> Tensor:
         """Block by block."""
@@ -335,15 +331,6 @@ class SampledPlan(Plan):
         nodes = np.arange(self.network.n_nodes)
         return [nodes[start : start + self._piece] for start in range(0, len(nodes), max(self._piece, 1))]
 
-    def embed_own(self, net: Net, owners: Owners) -> Tensor:
-        """Block by block, all workers at the same time."""
-        assert isinstance(net, HorizontalNet)
-        (x,) = self.network.inputs
-        with evaluating(net):
-            from mpxgat.distributed.sharding import embed_own_nodes
-
-            return embed_own_nodes(net, x, self._surroundings, self.network.weights, owners)
-
 
 class UnitPlan(Plan):
     """Whole units, told by ``unit`` (n,): every link joins two nodes of one.
@@ -354,11 +341,11 @@ class UnitPlan(Plan):
 
     def __init__(self, network: Network, size: int, unit: NDArray[np.int32]):
         super().__init__(network, size)
-        self._units = Components.of(unit, network.links)
+        self.units = Components.of(unit, network.links)
 
     def batches(self, rng: np.random.Generator) -> Iterable[NDArray[np.int64]]:
         """All links of a unit are in one batch."""
-        return self._units.batches(self.size, rng)
+        return self.units.batches(self.size, rng)
 
     @staticmethod
     def extent(unit: NDArray[np.int32], links: NDArray[np.int32], size: int) -> tuple[int, int]:
@@ -371,14 +358,14 @@ class UnitPlan(Plan):
 
     def around(self, ends: NDArray[np.int64], rng: np.random.Generator) -> Subgraph:
         """All nodes and links of their units: exact."""
-        return self._units.around(ends)
+        return self.units.around(ends)
 
     @torch.no_grad()
     def embed(self, net: Net) -> Tensor:
         """Some units after the other."""
         whole = None
         with evaluating(net):
-            for part in self._units.pieces(_NODES_AT_ONCE):
+            for part in self.units.pieces(_NODES_AT_ONCE):
                 rows = self.network.encode(net, part)
                 if whole is None:
                     whole = rows.new_empty(self.network.n_nodes, rows.shape[1])
@@ -388,26 +375,7 @@ class UnitPlan(Plan):
 
     def pieces(self) -> list[NDArray[np.int64]]:
         """Whole units."""
-        return [part.nodes for part in self._units.pieces(max(self._piece, 1))]
-
-    @torch.no_grad()
-    def embed_own(self, net: Net, owners: Owners) -> Tensor:
-        """Unit by unit; nobody needs anything of another worker."""
-
-        def with_own_rows(*inputs: object, generator: torch.Generator | None) -> Tensor:
-            given = (SomeRows(places_of[x.nodes]) if isinstance(x, SomeRows) else x for x in inputs)
-            return cast(Callable[..., Tensor], net)(*given, generator=generator)
-
-        own, places_of = None, torch.from_numpy(owners.place)
-        with evaluating(net):
-            for places in owners.own_pieces():
-                if not len(places):
-                    continue
-                part = self._units.around(owners.own[places])
-                rows = self.network.encode(cast(Net, with_own_rows), part)
-                own = rows.new_empty(len(owners.own), rows.shape[1]) if own is None else own
-                own[torch.from_numpy(owners.place[part.nodes])] = rows
-        return torch.empty(0, 0) if own is None else own
+        return [part.nodes for part in self.units.pieces(max(self._piece, 1))]
 
 
 def _different(draws: float, among: int) -> int:

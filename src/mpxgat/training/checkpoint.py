@@ -19,7 +19,6 @@ from mpxgat.io.arrays import read_arrays, write_arrays
 
 KIND = "mpxgat-checkpoint-1"
 Parameters = dict[str, Tensor]
-_UNTOLD = {"batch": "full"}  # what was so before there was a choice that could be told
 
 
 @dataclass
@@ -89,13 +88,13 @@ class Checkpoint:
                 group, name = key.split(":", 1)
                 groups[group][name] = torch.from_numpy(array.copy())
             return TrainingState(
-                epoch=int(header["epoch"]),
+                epoch=_count(header["epoch"]),
                 parameters=groups["parameter"],
                 moments=groups["moment"],
                 best=groups["best"] or None,
-                best_epoch=int(header["best_epoch"]),
+                best_epoch=_count(header["best_epoch"]),
                 best_value=header["best_value"],
-                stale=int(header["stale"]),
+                stale=_count(header["stale"]),
                 finished=bool(header["finished"]),
                 history=list(header["history"]),
             )
@@ -114,19 +113,18 @@ class Checkpoint:
         if not self.path.exists():
             return None
         try:
-            return _UNTOLD | dict(read_arrays(self.path, KIND)[0]["identity"])
+            return dict(read_arrays(self.path, KIND)[0]["identity"])
         except InputError as problem:
             raise ResumeError(f"cannot resume: {problem}; delete the file to train this part again") from None
         except (KeyError, TypeError, ValueError) as problem:
             raise self._damaged(problem) from None
 
     def _check_identity(self, found: Mapping[str, str]) -> None:
-        found = _UNTOLD | dict(found)
-        for name, expected in self.identity.items():
-            if found.get(name) != expected:
+        for name in {**self.identity, **found}:
+            if found.get(name) != self.identity.get(name):
                 raise ResumeError(
-                    f"cannot resume: {printable(self.path, 300)} was made with another {name} "
-                    f"({printable(found.get(name))}, now {printable(expected)}); "
+                    f"cannot resume: {printable(self.path, 300)} was made with another {printable(name)} "
+                    f"({printable(found.get(name))}, now {printable(self.identity.get(name))}); "
                     "delete the file to train this part again"
                 )
 
@@ -135,3 +133,10 @@ class Checkpoint:
             f"cannot resume: {printable(self.path, 300)} is damaged ({printable(problem)}); "
             "delete the file to train this part again"
         )
+
+
+def _count(value: Any) -> int:
+    """A whole number of at least 0; ValueError if it is none."""
+    if not isinstance(value, int) or value < 0:
+        raise ValueError(f"a count of {value}")
+    return value

@@ -1,4 +1,4 @@
-"""Training an encoder to tell links from non-links: what all encoders of this package share."""
+"""What all trainings on links share: random streams, validation links, full-batch steps, fresh non-links."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from mpxgat.pairs import pair_keys
 
 _VALIDATION_NON_LINKS = 10  # for each validation link: a steadier AUC than one for each
 _FEWEST_VALIDATION_LINKS = 5
+_MAX_ROUNDS = 200  # of drawing non-links where hardly any pair is free
+_Candidates = Callable[[int, np.random.Generator], NDArray[np.int64]]
 
 
 class NegativeSampler(Protocol):
@@ -124,9 +126,6 @@ def as_tensor(pairs: NDArray[np.integer], device: torch.device) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(pairs, dtype=np.int64)).to(device)
 
 
-# The features of nodes as the competitors read them.
-
-
 def standardised_features(graph: MultiplexGraph) -> Tensor | None:
     """(n, p) float32, all features of the nodes, each with mean 0 and standard deviation 1; None if there are none."""
     parts = [part.values for part in (graph.horizontal_features, graph.vertical_features) if part is not None]
@@ -138,11 +137,7 @@ def standardised_features(graph: MultiplexGraph) -> Tensor | None:
     return torch.from_numpy((values / np.where(spread > 0, spread, 1)).astype(np.float32))
 
 
-# Fresh non-links for every epoch of training: valid pairs, never a known link, drawn without a Python loop.
-
-
-_MAX_ROUNDS = 200
-_Candidates = Callable[[int, np.random.Generator], NDArray[np.int64]]
+# ---- fresh non-links: valid pairs, never a known link, drawn without a Python loop ---------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -109,16 +109,18 @@ class Outcome:
     best_value: float | None
     history: list[dict[str, float]]
 
-    def __post_init__(self) -> None:
-        """ValueError for what no training gives: the values may come from a file."""
-        if not (
-            isinstance(self.epochs, int) and isinstance(self.best_epoch, int) and 0 <= self.best_epoch <= self.epochs
-        ):
-            raise ValueError(f"a best epoch of {self.best_epoch} of {self.epochs}")
-        if self.best_value is not None and not 0 <= self.best_value <= 1:
-            raise ValueError(f"a best value of {self.best_value}, expected an AUC")
-        if not isinstance(self.history, list) or not all(isinstance(row, dict) for row in self.history):
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> Outcome:
+        """From a file, where the value is an AUC; ValueError for what no training of a model gives."""
+        outcome = cls(**values)
+        epochs = outcome.best_epoch, outcome.epochs
+        if not all(isinstance(each, int) for each in epochs) or not 0 <= outcome.best_epoch <= outcome.epochs:
+            raise ValueError(f"a best epoch of {outcome.best_epoch} of {outcome.epochs}")
+        if outcome.best_value is not None and not 0 <= outcome.best_value <= 1:
+            raise ValueError(f"a best value of {outcome.best_value}, expected an AUC")
+        if not isinstance(outcome.history, list) or not all(isinstance(row, dict) for row in outcome.history):
             raise ValueError("a history that is no list of rows")
+        return outcome
 
 
 def train(

@@ -1,9 +1,14 @@
-"""Processes that train parts side by side and never outlive the process that started them."""
+"""What surrounds a training: its session (checkpoints, progress) and where independent work runs in parallel.
+
+An engine runs functions in processes of this machine, or elsewhere, such as Ray. Processes never outlive the one that
+started them, however that ends: joblib's would. What comes out is the same wherever it ran.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -23,43 +28,16 @@ if TYPE_CHECKING:
     from mpxgat.training.checkpoint import Checkpoint
     from mpxgat.training.loop import EpochReport
 
-
-@contextmanager
-def workers(count: int) -> Iterator[Executor]:
-    """``count`` processes; an exception or interruption in the block ends them at once, as does a killed parent."""
-    context = get_context("spawn")
-    watched, held = context.Pipe(duplex=False)
-    # Nothing is ever sent. The system closes `held` when this process dies, however that happens.
-    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_end_with, initargs=(watched,))
-    try:
-        yield pool
-    except BaseException:
-        held.close()
-        pool.shutdown(cancel_futures=True)
-        raise
-    pool.shutdown()
-    held.close()
-    watched.close()
-
-
-def _end_with(watched: Connection) -> None:
-    """In a worker: leave when the other end is closed, and leave Ctrl-C to the parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def wait() -> None:
-        try:
-            watched.recv_bytes()
-        except (EOFError, OSError):
-            os._exit(1)
-
-    Thread(target=wait, daemon=True).start()
-
-
-# Where independent pieces of work run side by side: in processes of this machine, or on an engine such as Ray.
-
-
+_PROCESS_BYTES = 300 << 20  # of a process that has done nothing yet but load torch
+Thing = TypeVar("Thing")
+Result = TypeVar("Result")
 GroupWork = Callable[["Group"], None]
 """What every worker of a group does, all at the same time; what it comes to is left in files."""
+Report = Callable[[str, "EpochReport"], None]
+"""Called after every epoch with the part's name (such as "layer 2 of 3: tw") and what it reached."""
+
+
+# ---- engines -------------------------------------------------------------------------------------------------------
 
 
 class Engine(Protocol):
@@ -121,6 +99,7 @@ def _join(meeting: Path, rank: int, count: int, work: GroupWork) -> None:
     from mpxgat.distributed.group import TorchGroup
 
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // count))
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo0" if sys.platform == "darwin" else "lo")  # nobody else may listen
     distributed.init_process_group("gloo", init_method=meeting.as_uri(), rank=rank, world_size=count)
     try:
         work(TorchGroup())
@@ -128,11 +107,38 @@ def _join(meeting: Path, rank: int, count: int, work: GroupWork) -> None:
         distributed.destroy_process_group()
 
 
-# What surrounds a training: where checkpoints go, who hears of progress, where work runs side by side.
+@contextmanager
+def workers(count: int) -> Iterator[Executor]:
+    """``count`` processes; an exception or interruption in the block ends them at once, as does a killed parent."""
+    context = get_context("spawn")
+    watched, held = context.Pipe(duplex=False)
+    # Nothing is ever sent. The system closes `held` when this process dies, however that happens.
+    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_end_with, initargs=(watched,))
+    try:
+        yield pool
+    except BaseException:
+        held.close()
+        pool.shutdown(cancel_futures=True)
+        raise
+    pool.shutdown()
+    held.close()
+    watched.close()
 
 
-Report = Callable[[str, "EpochReport"], None]
-"""Called after every epoch with the part's name (such as "horizontal 2 of 3: tw") and what it reached."""
+def _end_with(watched: Connection) -> None:
+    """In a worker: leave when the other end is closed, and leave Ctrl-C to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def wait() -> None:
+        try:
+            watched.recv_bytes()
+        except (EOFError, OSError):
+            os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
+
+
+# ---- sessions ------------------------------------------------------------------------------------------------------
 
 
 def _silent(part: str, report: EpochReport) -> None:
@@ -171,12 +177,7 @@ class Session:
         return begun.get(name)
 
 
-# The same work on several things, side by side by an engine or one after another; what comes out is the same.
-
-
-_PROCESS_BYTES = 300 << 20  # of a process that has done nothing yet but load torch
-Thing = TypeVar("Thing")
-Result = TypeVar("Result")
+# ---- the same work on several things -------------------------------------------------------------------------------
 
 
 def at_once(engine: Engine, needs: Sequence[int]) -> int:

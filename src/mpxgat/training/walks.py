@@ -49,9 +49,6 @@ class Neighbours:
         return Neighbours(offsets, self.members[place.ravel()])
 
 
-# Random walks from many nodes at once, and the pairs of nodes that skip-gram learns from.
-
-
 NOWHERE = -1
 
 
