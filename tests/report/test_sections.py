@@ -13,7 +13,7 @@ from mpxgat.evaluation import evaluate
 from mpxgat.pairs import pair_keys
 from mpxgat.report.calibration import calibration_section, reliability_rows
 from mpxgat.report.charts import to_png, to_svg
-from mpxgat.report.curves import HeldOut, curves_section, judge
+from mpxgat.report.curves import HeldOut, curves_section, score, thinned
 from mpxgat.report.embedding import embedding_section, principal_components
 from mpxgat.report.matches import matches_section
 from mpxgat.report.network import network_section
@@ -59,38 +59,48 @@ def test_training_curves_are_the_history(small_mpxgat):
     assert training_section(mx.models.make_model("rules").fit(small_mpxgat.graph)) is None
 
 
-def test_a_second_fit_has_not_seen_what_it_is_judged_on(small_mpxgat, mpxgat_held_out):
+def test_a_second_fit_has_not_seen_what_it_is_evaluated_on(small_mpxgat, mpxgat_held_out):
     graph, split = mpxgat_held_out.model.graph, mpxgat_held_out.split
     for links, hidden in ((graph.intra, split.intra.positives), (graph.inter, split.inter.positives)):
         assert len(hidden)
         assert not np.isin(pair_keys(hidden, graph.n_nodes), pair_keys(links, graph.n_nodes)).any()
     assert mpxgat_held_out.model.settings == small_mpxgat.settings
-    assert "second fit" in mpxgat_held_out.words
+    assert "second fit" in mpxgat_held_out.description()
 
 
 def test_a_model_that_has_seen_the_links_is_refused(small_mpxgat):
     split = marked_nodes(small_mpxgat.graph, 100)
     with pytest.raises(SettingError, match=r"split\.train"):
-        HeldOut(small_mpxgat, split, small_mpxgat.graph, "")
+        HeldOut(small_mpxgat, split, small_mpxgat.graph, refitted=False)
 
 
-def test_judged_as_evaluate_does(mpxgat_held_out):
-    judged = judge(mpxgat_held_out)
+def test_scored_as_evaluate_does(mpxgat_held_out):
+    scored = score(mpxgat_held_out)
     expected = evaluate(mpxgat_held_out.model, mpxgat_held_out.split)
     layers = mpxgat_held_out.whole.layers
-    for told, measures, by_layer in (
-        (judged.intra, expected.intra, expected.intra_by_layer),
-        (judged.inter, expected.inter, expected.inter_by_layer),
+    for found, measures, by_layer in (
+        (scored.intra, expected.intra, expected.intra_by_layer),
+        (scored.inter, expected.inter, expected.inter_by_layer),
     ):
-        assert told.together.auc() == pytest.approx(measures.values["auc"], abs=1e-9)
-        assert told.together.average_precision() == pytest.approx(measures.values["ap"], abs=1e-6)
-        for pair, curve in told.by_layers.items():
+        assert found.together.auc() == pytest.approx(measures.values["auc"], abs=1e-9)
+        assert found.together.average_precision() == pytest.approx(measures.values["ap"], abs=1e-6)
+        for pair, ranking in found.by_layers.items():
             name = tuple(layers[x] for x in sorted({*pair}))
-            assert curve.auc() == pytest.approx(by_layer[name].values["auc"], abs=1e-9, nan_ok=True)
-    section = curves_section(judged)
+            assert ranking.auc() == pytest.approx(by_layer[name].values["auc"], abs=1e-9, nan_ok=True)
+    section = curves_section(scored)
     assert {figure.name for figure in section.figures} >= {"roc", "precision-recall", "auc-by-layer-pair"}
     assert len(rows_of(section, "roc")) <= 2 * 402
-    assert mpxgat_held_out.words in section.fragment.html
+    assert section.summary == mpxgat_held_out.description()
+
+
+def test_thinning_keeps_the_ends_and_the_shape():
+    x = np.linspace(0, 1, 10_000)
+    y = np.sqrt(x)
+    places = thinned(x, y, 100)
+    assert len(places) <= 102
+    assert (places[0], places[-1]) == (0, len(x) - 1)
+    assert np.abs(np.interp(x, x[places], y[places]) - y).max() < 0.02
+    assert thinned(x[:5], y[:5], 100).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_reliability_by_hand():
@@ -152,7 +162,7 @@ def test_matches_know_what_is_right(evidence_held_out):
 
 
 def test_every_figure_of_a_run_can_be_drawn(small_mpxgat, mpxgat_held_out):
-    sections = [part for stage in run_stages(small_mpxgat, "aucs", mpxgat_held_out) for part in stage.make()]
+    sections = [part for stage in run_stages(small_mpxgat, "aucs", mpxgat_held_out) for part in stage.sections()]
     figures = [figure for section in sections for figure in section.figures]
     assert len(figures) >= 12
     assert len({figure.name for figure in figures}) == len(figures)
@@ -163,11 +173,11 @@ def test_every_figure_of_a_run_can_be_drawn(small_mpxgat, mpxgat_held_out):
     assert to_png(figures[0].on_paper()).startswith(b"\x89PNG")
 
 
-def test_nothing_is_judged_without_a_second_fit(small_mpxgat):
-    sections = [part for stage in run_stages(small_mpxgat, "aucs", None) for part in stage.make()]
+def test_nothing_is_evaluated_without_a_second_fit(small_mpxgat):
+    sections = [part for stage in run_stages(small_mpxgat, "aucs", None) for part in stage.sections()]
     names = {name for section in sections for name in section.records()}
     assert not names & {"roc", "precision-recall", "auc-by-layer", "reliability"}
-    assert any("Not judged" in section.fragment.html for section in sections)
+    assert any("Not evaluated" in section.summary for section in sections)
 
 
 def test_a_height_for_each_row_is_taken_times_the_rows():

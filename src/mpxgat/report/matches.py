@@ -7,7 +7,8 @@ from mpxgat.matching.match import DEFAULT_THRESHOLD, Matcher, Matches, match_all
 from mpxgat.models.base import Model
 from mpxgat.pairs import unit_sizes
 from mpxgat.report import charts
-from mpxgat.report.page import Figure, Rows, Section, Table, Value, section
+from mpxgat.report.charts import Rows, Value
+from mpxgat.report.page import Figure, Section, Table
 
 _MOST_ROWS = 40
 _MOST_PAIRS = 30
@@ -27,19 +28,19 @@ def matches_section(model: Model, truth: MultiplexGraph | None) -> Section | Non
     if not isinstance(model, Matcher) or model.graph.n_layers < 2:
         return None
     found = match_all(model)
-    lead = (
+    summary = (
         f"{len(found):,} pairs of nodes of different layers are matched with a probability of {DEFAULT_THRESHOLD:.0%} "
         "or more; links known before are left out."
     )
     if truth is not None and len(found):
         right = truth.unit[found.pairs[:, 0]] == truth.unit[found.pairs[:, 1]]
-        lead += (
+        summary += (
             f" {int(right.sum()):,} of them ({right.mean():.0%}) are right. To be found were "
             f"{_pairs_of_one_unit(truth) - _pairs_of_one_unit(model.graph):,} pairs that the model could not know."
         )
-    lead = " ".join([lead, *(f"{note}." for note in found.notes)])
+    summary = " ".join([summary, *(f"{note}." for note in found.notes)])
     tables = [_table(model, found, truth)] if len(found) else []
-    return section("matches", "Who is who: matches", lead, [_outcomes(found)], tables)
+    return Section("matches", "Who is who: matches", summary, [_outcomes(found)], tables)
 
 
 def _pairs_of_one_unit(graph: MultiplexGraph) -> int:
@@ -76,8 +77,8 @@ def _outcomes(found: Matches) -> Figure:
     hints = charts.tooltip({"layers": "layers", "outcome": "outcome", "nodes": "nodes"}, nodes=",")
     spec = charts.stacked(
         charts.number("nodes", "nodes without a known counterpart"),
-        charts.category("layers", None),
-        charts.colour("outcome"),
+        charts.category("layers"),
+        charts.category("outcome"),
         hints,
     )
     some = f" The {_MOST_PAIRS} pairs of layers with most of them." if len(found.outcomes) > _MOST_PAIRS else ""
