@@ -10,10 +10,11 @@ import pytest
 import mpxgat as mx
 from mpxgat.errors import SettingError
 from mpxgat.evaluation import evaluate
+from mpxgat.metrics import StreamedRanking
 from mpxgat.pairs import pair_keys
 from mpxgat.report.calibration import calibration_section, reliability_rows
 from mpxgat.report.charts import to_png, to_svg
-from mpxgat.report.curves import HeldOut, curves_section, score, thinned
+from mpxgat.report.curves import HeldOut, Rankings, Scored, curves_section, score, thinned
 from mpxgat.report.embedding import embedding_section, principal_components
 from mpxgat.report.matches import matches_section
 from mpxgat.report.network import network_section
@@ -21,6 +22,7 @@ from mpxgat.report.page import Figure
 from mpxgat.report.reports import run_stages
 from mpxgat.report.training import attention_section, attention_spreads, training_section
 from mpxgat.splits import marked_nodes
+from tests.report.networks import PROPERTIES, society_of_properties
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -152,11 +154,11 @@ def test_attention_against_the_model(small_mpxgat):
 
 
 def test_matches_know_what_is_right(evidence_held_out):
-    section = matches_section(evidence_held_out.model, evidence_held_out.whole)
+    found = evidence_held_out.model.match_all()
+    section = matches_section(evidence_held_out.model, found, evidence_held_out.whole)
     counts = {row["layers"]: 0 for row in rows_of(section, "match-outcomes")}
     for row in rows_of(section, "match-outcomes"):
         counts[row["layers"]] += row["nodes"]
-    found = evidence_held_out.model.match_all()
     assert sorted(counts.values()) == sorted(one.open_nodes for one in found.outcomes)
     assert len(rows_of(section, "top-matches")) == min(40, len(found)) if len(found) else not section.tables
 
@@ -178,6 +180,23 @@ def test_nothing_is_evaluated_without_a_second_fit(small_mpxgat):
     names = {name for section in sections for name in section.records()}
     assert not names & {"roc", "precision-recall", "auc-by-layer", "reliability"}
     assert any("Not evaluated" in section.summary for section in sections)
+
+
+def test_layers_named_like_properties_of_objects_are_drawn_on_paper():
+    section = network_section(society_of_properties(people=40, seed=100))
+    for figure in section.figures:
+        drawn = to_svg(figure.on_paper()).decode()
+        assert drawn.count("<path") > 10, figure.name
+        if figure.name != "presence":  # whose labels are cut
+            assert all(f">{name}</text>" in drawn for name in PROPERTIES), figure.name
+
+
+def test_links_of_one_score_have_a_line_of_precision(mpxgat_held_out):
+    ranking = StreamedRanking([1.0, 1.0, 1.0])
+    ranking.add([0.0])
+    section = curves_section(Scored(mpxgat_held_out, Rankings(ranking, {}), Rankings(ranking, {})))
+    rows = rows_of(section, "precision-recall")
+    assert [(row["recall"], row["precision"]) for row in rows] == [(0, 1), (1, 1)] * 2
 
 
 def test_a_height_for_each_row_is_taken_times_the_rows():

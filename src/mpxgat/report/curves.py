@@ -141,6 +141,8 @@ def _precision_recall(rankings: dict[str, StreamedRanking]) -> Figure:
     rows: list[Row] = []
     for kind, ranking in rankings.items():
         label, (recall, precision) = f"{kind}, AP {ranking.average_precision():.3f}", ranking.precision_recall()
+        # From recall 0 on, or a model that gives all links one score would have a point and no line.
+        recall, precision = np.concatenate([[0.0], recall]), np.concatenate([precision[:1], precision])
         for order, place in enumerate(thinned(recall, precision)):
             point = {"recall": float(recall[place]), "precision": float(precision[place])}
             rows.append({"links": label, "order": order, **point})

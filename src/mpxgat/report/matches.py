@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from mpxgat.graph import MultiplexGraph
-from mpxgat.matching.match import DEFAULT_THRESHOLD, Matcher, Matches, match_all, with_reasons
-from mpxgat.models.base import Model
+from mpxgat.matching.match import DEFAULT_THRESHOLD, Matcher, Matches, with_reasons
 from mpxgat.pairs import unit_sizes
 from mpxgat.report import charts
 from mpxgat.report.charts import Rows, Value
@@ -20,14 +19,11 @@ _OUTCOMES = {
 }
 
 
-def matches_section(model: Model, truth: MultiplexGraph | None) -> Section | None:
-    """Matches of a model that gives them; None if it gives none.
+def matches_section(matcher: Matcher, found: Matches, truth: MultiplexGraph | None) -> Section:
+    """The matches that a model found in its network.
 
     truth       the whole network, where the model knows a part of it: then the table says which matches are right
     """
-    if not isinstance(model, Matcher) or model.graph.n_layers < 2:
-        return None
-    found = match_all(model)
     summary = (
         f"{len(found):,} pairs of nodes of different layers are matched with a probability of {DEFAULT_THRESHOLD:.0%} "
         "or more; links known before are left out."
@@ -36,10 +32,10 @@ def matches_section(model: Model, truth: MultiplexGraph | None) -> Section | Non
         right = truth.unit[found.pairs[:, 0]] == truth.unit[found.pairs[:, 1]]
         summary += (
             f" {int(right.sum()):,} of them ({right.mean():.0%}) are right. To be found were "
-            f"{_pairs_of_one_unit(truth) - _pairs_of_one_unit(model.graph):,} pairs that the model could not know."
+            f"{_pairs_of_one_unit(truth) - _pairs_of_one_unit(matcher.graph):,} pairs that the model could not know."
         )
     summary = " ".join([summary, *(f"{note}." for note in found.notes)])
-    tables = [_table(model, found, truth)] if len(found) else []
+    tables = [_table(matcher, found, truth)] if len(found) else []
     return Section("matches", "Who is who: matches", summary, [_outcomes(found)], tables)
 
 

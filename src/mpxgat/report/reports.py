@@ -14,6 +14,7 @@ from mpxgat.evaluation import Repetitions
 from mpxgat.experiments.records import CellRecord, ResultsFile
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.files import Content, check_readable, write_files
+from mpxgat.matching.match import Matcher, match_all
 from mpxgat.models.auto import Auto
 from mpxgat.models.base import Model
 from mpxgat.models.mpxgat import MPXGAT
@@ -61,7 +62,7 @@ def run_stages(model: Model, dataset: str, held_out: HeldOut | None) -> list[Sta
         Stage("looking at the training", lambda: [training_section(model), attention_section(model)]),
         Stage("drawing maps of the embeddings", lambda: [embedding_section(model)]),
         Stage("evaluating predictions", lambda: _prediction(held_out, dataset)),
-        Stage("matching", lambda: [matches_section(model, None)]),
+        Stage("matching", lambda: _matches(model, None)),
         Stage("checking probabilities", lambda: [calibration_section(held_out) if held_out else None]),
         Stage("making the explorer", lambda: [explorer_section(model)]),
     ]
@@ -87,12 +88,18 @@ def demo_stages(
         Stage("looking at the network", lambda: [network_section(graph)]),
         Stage("comparing models", lambda: [models_section(results)]),
         Stage("evaluating predictions", lambda: [curves_section(score(held_out))]),
-        Stage("matching", lambda: [matches_section(auto, graph)]),
+        Stage("matching", lambda: _matches(auto, graph)),
         Stage("checking probabilities", lambda: [calibration_section(held_out)]),
         Stage("looking at the training", lambda: [demo_training_section(auto, mpxgat), attention_section(mpxgat)]),
         Stage("drawing maps of the embeddings", lambda: [embedding_section(mpxgat)]),
         Stage("making the explorer", lambda: [explorer_section(auto)]),
     ]
+
+
+def _matches(model: Model, truth: MultiplexGraph | None) -> list[Section | None]:
+    if not isinstance(model, Matcher) or model.graph.n_layers < 2:
+        return []
+    return [matches_section(model, match_all(model), truth)]
 
 
 def results_stages(records: Sequence[CellRecord]) -> list[Stage]:

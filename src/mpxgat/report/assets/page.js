@@ -16,10 +16,11 @@ async function drawCharts() {
 }
 
 async function drawChart(place, { spec, rows, legendEntry }) {
-  // As many entries of a legend beside each other as fit.
-  const columns = Math.max(1, Math.floor(place.clientWidth / legendEntry));
-  const legend = { ...spec.config.legend, columns };
-  spec = { ...spec, config: { ...spec.config, legend }, data: { values: rows } };
+  // As many entries of a legend beside each other as fit; names of rows may take two fifths of the width.
+  const width = place.clientWidth;
+  const legend = { ...spec.config.legend, columns: Math.max(1, Math.floor(width / legendEntry)) };
+  const axisY = { labelLimit: Math.floor(0.4 * width) };
+  spec = { ...spec, config: { ...spec.config, legend, axisY }, data: { values: rows } };
   await window.vegaEmbed(place, spec, { renderer: "svg", actions: false, tooltip: { theme: "custom" } });
 }
 
