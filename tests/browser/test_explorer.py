@@ -251,7 +251,7 @@ class TestCandidates:
         )
         assert browser.texts(".ex-band tspan:nth-of-type(1)") == ["friends"]
 
-    def test_what_was_left_out_is_told(self, browser, written, monkeypatch):
+    def test_what_was_left_out_is_mentioned(self, browser, written, monkeypatch):
         monkeypatch.setattr("mpxgat.report.explorer.shortlist.__defaults__", (2,))
         browser.open(written("two", people), BOB)
         wait_for(browser, "bob-f friends")

@@ -85,7 +85,7 @@ def test_one_layer_has_nothing_to_match(matcher):
     assert data["why_none"] == "The network has one layer, so there is nobody to be matched."
 
 
-def test_too_few_known_links_are_told(monkeypatch, matcher):
+def test_too_few_known_links_are_mentioned(monkeypatch, matcher):
     from mpxgat.matching import Candidates
 
     silent = Candidates(np.empty((0, 2), dtype=np.int32), np.empty(0), "too few links")

@@ -50,6 +50,10 @@ _CONFIG: Mapping[str, Any] = {
 }  # fmt: skip
 UNIT: Mapping[str, Any] = {"domain": [0, 1]}
 """The scale of shares, probabilities and AUC."""
+_PAPER_WIDTH = 480
+_PIXELS = 2.0  # of a PNG for one of the chart
+_CLIP = re.compile(r'(clip-path="url\(#|<clipPath id=")clip(\d+)')
+_SYMBOL, _CHARACTER = 36, 6.2  # pixels in a legend
 _LABEL = 40  # pixels of a bar's number
 _ROW, _ROW_PADDING = 24, 0.28  # height of a category's row; the part of it between bars
 _LINE_HEIGHT, _SQUARE_HEIGHT = 240, 320
@@ -236,14 +240,6 @@ def _diagonal(x_title: str | None, y_title: str | None) -> Spec:
     return {"data": ends, "mark": mark, "encoding": {"x": x, "y": y}}
 
 
-# ---- drawing ---------------------------------------------------------------------------------------------
-
-_PAPER_WIDTH = 480
-_PIXELS = 2.0  # of a PNG for one of the chart
-_SYMBOL, _CHARACTER = 36, 6.2  # pixels in a legend
-_CLIP = re.compile(r'(clip-path="url\(#|<clipPath id=")clip(\d+)')
-
-
 def in_page(spec: Mapping[str, Any], rows: Rows) -> dict[str, object]:
     """What a page's script needs to draw a chart as wide as its place."""
     size = {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
@@ -296,8 +292,8 @@ def require_charts() -> None:
 def _with_safe_keys(spec: Mapping[str, Any]) -> Spec:
     """The same chart, its categories drawn by keys ("=work") whose labels leave out the first character.
 
-    Vega groups records by the properties of plain JavaScript objects, in which a layer called ``__proto__`` or
-    ``constructor`` is there before it comes. No such property begins with "=".
+    Vega groups records by the properties of plain JavaScript objects, in which ``__proto__``, ``constructor`` and
+    ``toString`` exist already, so layers of these names were lost. No such property begins with "=".
     """
     columns: dict[str, None] = {}
 
