@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
 
 from mpxgat import metrics
 from mpxgat.errors import SettingError
@@ -26,6 +26,8 @@ def test_streamed_auc_and_ap_equal_the_definitions(positives, negatives, block):
     ranking = metrics.StreamedRanking(positives)
     for start in range(0, len(negatives), block):
         ranking.add(negatives[start : start + block])
+    false, true = ranking.roc()
+    assert np.trapezoid(true, false) == pytest.approx(brute_force_auc(positives, negatives), abs=1e-12)
     assert ranking.auc() == pytest.approx(brute_force_auc(positives, negatives), abs=1e-12)
     truth = [1] * len(positives) + [0] * len(negatives)
     if np.isfinite(positives + negatives).all():  # scikit-learn refuses infinities
@@ -49,6 +51,47 @@ def test_many_scores_with_ties_equal_sklearn(n_positives, decimals, scale):
     assert ranking.average_precision() == pytest.approx(average_precision_score(truth, both), abs=1e-12)
 
 
+@given(scores, scores)
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_curves_equal_the_definitions(positives, negatives):
+    ranking = metrics.StreamedRanking(positives)
+    ranking.add(negatives)
+    levels = sorted(set(positives), reverse=True)
+    rates = [
+        [sum(s > level for s in values) / len(values), sum(s >= level for s in values) / len(values)]
+        for level in levels
+        for values in (negatives, positives)
+    ]
+    false, true = ranking.roc()
+    assert false.tolist() == [0, *(rate for pair in rates[::2] for rate in pair), 1]
+    assert true.tolist() == [0, *(rate for pair in rates[1::2] for rate in pair), 1]
+    recall, precision = ranking.precision_recall()
+    for level, *found in zip(levels, recall, precision, strict=True):
+        right, wrong = (sum(s >= level for s in values) for values in (positives, negatives))
+        assert found == [right / len(positives), right / (right + wrong)]
+
+
+@pytest.mark.parametrize("digits", [1, 6])
+def test_points_of_curves_are_those_of_scikit_learn(digits):
+    rng = np.random.default_rng(0)
+    positives, negatives = rng.normal(1, 1, 40).round(digits), rng.normal(0, 1, 300).round(digits)
+    ranking = metrics.StreamedRanking(positives)
+    ranking.add(negatives)
+    truth, score = np.repeat([1, 0], [40, 300]), np.concatenate([positives, negatives])
+    false, true, _ = roc_curve(truth, score, drop_intermediate=False)
+    x, y = ranking.roc()
+    assert (x[0], y[0], x[-1], y[-1]) == (0, 0, 1, 1)
+    assert (np.diff(x) >= 0).all()
+    assert (np.diff(y) >= 0).all()
+    on_it = set(zip(false.round(9), true.round(9), strict=True))
+    assert set(zip(x.round(9), y.round(9), strict=True)) <= on_it
+    precision, recall, thresholds = precision_recall_curve(truth, score)
+    at_positives = np.isin(thresholds, positives)
+    found_recall, found_precision = ranking.precision_recall()
+    assert found_recall == pytest.approx(recall[:-1][at_positives][::-1])
+    assert found_precision == pytest.approx(precision[:-1][at_positives][::-1])
+
+
 @pytest.mark.filterwarnings("error")
 def test_infinite_and_huge_scores_are_ordered():
     assert metrics.auc([np.inf], [-np.inf, 0, 1e308, np.inf]) == 3.5 / 4
@@ -62,6 +105,7 @@ def test_no_positives_or_no_negatives_is_undefined():
     assert math.isnan(metrics.auc([1.0], []))
     assert math.isnan(metrics.average_precision([], [1.0]))
     assert metrics.average_precision([1.0], []) == 1.0
+    assert [part.tolist() for part in metrics.StreamedRanking([]).roc()] == [[0, 0], [0, 0]]
 
 
 @pytest.mark.parametrize("where", ["positives", "negatives"])

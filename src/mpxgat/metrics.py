@@ -26,7 +26,7 @@ class StreamedRanking:
     """How positives rank among negatives that arrive block by block.
 
     Keeps, for every distinct score of a positive (a *level*), how many negatives lie below it and how many
-    do not exceed it: all that AUC and average precision need. Sorting every negative would be exact but
+    do not exceed it: all that AUC, average precision and their curves need. Sorting every negative would be exact but
     slow. Instead each falls into one of many equal bins, by a mapping that never reverses an order; only
     negatives in a bin that holds a level are compared with the levels themselves. Exact all the same.
     """
@@ -60,6 +60,39 @@ class StreamedRanking:
             self._near_up_to += np.searchsorted(near, self._level, side="right")
         self.n_negatives += len(scores)
 
+    def auc(self) -> float:
+        """Probability that a positive scores above a negative, ties one half; NaN without positives or negatives."""
+        if not self.n_positives or not self.n_negatives:
+            return math.nan
+        below, up_to = self._below_and_up_to()
+        wins_twice = int((self._count * (below + up_to)).sum())  # exact as integers: halves are counted double
+        return wins_twice / (2 * self.n_positives * self.n_negatives)
+
+    def average_precision(self) -> float:
+        """Mean precision over the positives, each taken at its own score (ties all together); NaN without positives."""
+        if not self.n_positives:
+            return math.nan
+        _, precision = self.precision_recall()
+        return float((self._count[::-1] * precision).sum() / self.n_positives)
+
+    def roc(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(k,) false and true positive rates from (0, 0) to (1, 1): every corner of the curve whose area is `auc`.
+
+        Two points for each level, highest first: above it, and from it on. Ties are the slope between the two.
+        """
+        below, up_to = self._below_and_up_to()
+        true = np.concatenate([[0], np.cumsum(self._count[::-1])])
+        false = self.n_negatives - np.stack([up_to, below], axis=1)[::-1].ravel()
+        x = np.concatenate([[0], false, [self.n_negatives]])
+        y = np.concatenate([[0], np.stack([true[:-1], true[1:]], axis=1).ravel(), [self.n_positives]])
+        return x / max(self.n_negatives, 1), y / max(self.n_positives, 1)
+
+    def precision_recall(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(k,) recall, ascending, and precision there: one point for each level."""
+        below, _ = self._below_and_up_to()
+        true = np.cumsum(self._count[::-1])
+        return true / max(self.n_positives, 1), true / (true + self.n_negatives - below[::-1])
+
     def _bin(self, scores: NDArray[np.float64]) -> NDArray[np.int32]:
         with np.errstate(over="ignore"):
             place = scores - self._offset
@@ -68,29 +101,10 @@ class StreamedRanking:
         np.clip(place, 0, self._bins - 1, out=place)
         return place.astype(np.int32)
 
-    def _below(self) -> NDArray[np.int64]:
-        """Negatives below each level."""
-        return self._far_below() + self._near_below
-
-    def _far_below(self) -> NDArray[np.int64]:
-        far = np.cumsum(np.where(self._has_level, 0, self._histogram))
-        return np.asarray(far[self._level_bin], dtype=np.int64)
-
-    def auc(self) -> float:
-        """Probability that a positive scores above a negative, ties one half; NaN without positives or negatives."""
-        if not self.n_positives or not self.n_negatives:
-            return math.nan
-        # Sums stay exact as integers: halves are counted double.
-        wins_twice = int((self._count * (2 * self._far_below() + self._near_below + self._near_up_to)).sum())
-        return wins_twice / (2 * self.n_positives * self.n_negatives)
-
-    def average_precision(self) -> float:
-        """Mean precision over the positives, each taken at its own score (ties all together)."""
-        if not self.n_positives:
-            return math.nan
-        true_positives = np.cumsum(self._count[::-1])[::-1]
-        false_positives = self.n_negatives - self._below()
-        return float((self._count * true_positives / (true_positives + false_positives)).sum() / self.n_positives)
+    def _below_and_up_to(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(levels,) numbers of negatives below each level, and of those that do not exceed it."""
+        far_below = np.cumsum(np.where(self._has_level, 0, self._histogram))[self._level_bin]
+        return far_below + self._near_below, far_below + self._near_up_to
 
 
 def auc(positives: ArrayLike, negatives: ArrayLike) -> float:

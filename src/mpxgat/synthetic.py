@@ -4,8 +4,8 @@ The model is a degree-corrected planted partition. Every person has a community 
 Pareto distributed, the same in all layers. A tie joins two people of one community, or two of different ones, drawn in
 proportion to their propensities. Some ties form a pool that all layers share; the others belong to one layer.
 
-Who is who is told by the inter links and by the attribute ``person``, which models do not read. Ids and the order
-of nodes tell nothing: each layer numbers its nodes by a permutation of its own.
+Who is who is known from the inter links and from the attribute ``person``, which models do not read. Ids and the order
+of nodes reveal nothing: each layer numbers its nodes by a permutation of its own.
 """
 
 from __future__ import annotations
@@ -172,8 +172,8 @@ def _layer_ties(
     one, other = np.divmod(pool, len(here))
     shared = pool[here[one] & here[other]]
     n_here = len(crowd.members)
-    wanted = min(round(mean_degree * n_here / 2), n_here * (n_here - 1) // 2)
-    return np.concatenate([shared, crowd.ties(max(wanted - len(shared), 0), mixing, shared, rng)])
+    count = min(round(mean_degree * n_here / 2), n_here * (n_here - 1) // 2)
+    return np.concatenate([shared, crowd.ties(max(count - len(shared), 0), mixing, shared, rng)])
 
 
 def _power_law(people: int, exponent: float, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -237,9 +237,6 @@ def _ids(layer: int, count: int) -> pa.LargeStringArray:
 
 def _texts(numbers: NDArray[np.int64]) -> pa.LargeStringArray:
     return pa.array(numbers).cast(pa.large_string())
-
-
-# ---- checks --------------------------------------------------------------------------------------------
 
 
 def _check_counts(people: int, layers: int, seed: int, communities: int | None) -> None:

@@ -6,8 +6,8 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from mpxgat.models import make_model
-from mpxgat.report.explorer import explorer_fragment
-from mpxgat.report.page import page
+from mpxgat.report.explorer import explorer_section
+from mpxgat.report.page import Page
 from mpxgat.synthetic import social
 from tests.matching.doubles import TableMatcher
 from tests.report.networks import HOSTILE, HOSTILE_LAYERS, hostile, people, star
@@ -29,7 +29,7 @@ def written(tmp_path_factory):
     def write(name, make):
         if name not in paths:
             paths[name] = folder / f"{name}.html"
-            paths[name].write_text(page(name, [explorer_fragment(make())]))
+            paths[name].write_text(Page(name, [explorer_section(make())]).html())
         return paths[name]
 
     return write
@@ -251,7 +251,7 @@ class TestCandidates:
         )
         assert browser.texts(".ex-band tspan:nth-of-type(1)") == ["friends"]
 
-    def test_what_was_left_out_is_told(self, browser, written, monkeypatch):
+    def test_what_was_left_out_is_mentioned(self, browser, written, monkeypatch):
         monkeypatch.setattr("mpxgat.report.explorer.shortlist.__defaults__", (2,))
         browser.open(written("two", people), BOB)
         wait_for(browser, "bob-f friends")

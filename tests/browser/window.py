@@ -123,6 +123,6 @@ class Window:
         SCREENSHOTS.mkdir(exist_ok=True)
         width, height = self.run("return [innerWidth, document.documentElement.scrollHeight]")
         area = {"x": 0, "y": 0, "width": width, "height": min(height, _TALLEST), "scale": 1}
-        wanted = {"captureBeyondViewport": True, "clip": area}
-        found = self.driver.execute_cdp_cmd("Page.captureScreenshot", wanted)
+        whole = {"captureBeyondViewport": True, "clip": area}
+        found = self.driver.execute_cdp_cmd("Page.captureScreenshot", whole)
         (SCREENSHOTS / f"{name}.png").write_bytes(base64.b64decode(found["data"]))

@@ -3,14 +3,14 @@
 import pytest
 
 from mpxgat.errors import SettingError
-from mpxgat.report import reports as files
+from mpxgat.report import charts
 from tests.cli.runs import run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def test_the_demo_ends_in_a_report(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "chart_script", lambda: "window.vegaEmbed = null;")
+    monkeypatch.setattr(charts, "chart_script", lambda: "window.vegaEmbed = null;")
     page = tmp_path / "demo.html"
     done = run("demo", "--people", 60, "--layers", 2, "--seeds", 1, "--report", page)
     assert done.exit_code == 0, done.output

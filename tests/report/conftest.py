@@ -3,8 +3,15 @@
 import pytest
 
 import mpxgat as mx
-from mpxgat.report.curves import fit_again
+from mpxgat.report.curves import HeldOut
 from mpxgat.splits import validation_split
+
+
+def second_fit(model):
+    """The same model, from which some links were hidden."""
+    split = validation_split(model.graph, "marked", 100)
+    again = mx.models.make_model(model.name, seed=model.seed, **model.settings).fit(split.train)
+    return HeldOut(again, split, model.graph, refitted=True)
 
 
 @pytest.fixture(scope="session")
@@ -19,15 +26,15 @@ def small_mpxgat(society):
 
 
 @pytest.fixture(scope="session")
-def judge_of_pairs(society):
+def evidence(society):
     return mx.Evidence(seed=100, splits=2, trees=10, embeddings="none").fit(society)
 
 
 @pytest.fixture(scope="session")
 def mpxgat_held_out(small_mpxgat):
-    return fit_again(small_mpxgat, validation_split(small_mpxgat.graph, "marked", 100))
+    return second_fit(small_mpxgat)
 
 
 @pytest.fixture(scope="session")
-def evidence_held_out(judge_of_pairs):
-    return fit_again(judge_of_pairs, validation_split(judge_of_pairs.graph, "marked", 100))
+def evidence_held_out(evidence):
+    return second_fit(evidence)

@@ -22,6 +22,7 @@ HOSTILE = (
     "\u202egnorw",
     "a/b#c?d%20e",
 )
+PROPERTIES = ("__proto__", "constructor", "toString")
 HOSTILE_LAYERS = ("<b onclick=alert(4)>layer</b>", "50% & 'more'/x")
 
 Link = tuple[str, str, str, str]
@@ -89,3 +90,15 @@ def hostile_society(people: int, seed: int) -> MultiplexGraph:
     ]
     links = np.concatenate([plain.intra, plain.inter]).tolist()
     return network_of(HOSTILE_LAYERS, [(*names[one], *names[other]) for one, other in links])
+
+
+def society_of_properties(people: int, seed: int) -> MultiplexGraph:
+    """A planted network whose layers and ids are the names of what every JavaScript object has."""
+    plain = social(people=people, layers=len(PROPERTIES), seed=seed, mean_degree=12, overlap=0.95, presence=0.9)
+    names = []
+    for place, node in enumerate(plain.nodes):
+        layer = plain.layer_index(node.layer)
+        own = place - int(plain.layer_start[layer])
+        names.append((PROPERTIES[own] if own < len(PROPERTIES) else node.id, PROPERTIES[layer]))
+    links = np.concatenate([plain.intra, plain.inter]).tolist()
+    return network_of(PROPERTIES, [(*names[one], *names[other]) for one, other in links])

@@ -8,12 +8,11 @@ import pytest
 
 from mpxgat.errors import InputError, MissingExtraError, OutputError, SettingError
 from mpxgat.io import write
-from mpxgat.report import charts as vega
-from mpxgat.report import reports as files
+from mpxgat.report import charts
 from mpxgat.report.comparison import results_sections
 from mpxgat.report.network import network_section
-from mpxgat.report.page import csv_file, json_file
-from mpxgat.report.reports import read_results, records_folder, write_figures, write_report
+from mpxgat.report.page import Figure, Page, Section
+from mpxgat.report.reports import csv_file, json_file, read_results, records_folder, write_figures, write_report
 from tests.cli.runs import SMALL, run
 from tests.report.networks import HOSTILE
 
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 @pytest.fixture
 def no_bundle(monkeypatch):
     """A page without the script that draws, which takes seconds to make."""
-    monkeypatch.setattr(files, "chart_script", lambda: "window.vegaEmbed = null;")
+    monkeypatch.setattr(charts, "chart_script", lambda: "window.vegaEmbed = null;")
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +59,7 @@ def test_records_come_back_from_both_files():
 def test_the_same_report_gives_the_same_bytes(tmp_path, society, no_bundle):
     made = []
     for name in ("one", "two"):
-        path = write_report(tmp_path / f"{name}.html", "t", "", [network_section(society)])
+        path = write_report(tmp_path / f"{name}.html", Page("t", [network_section(society)]))
         folder = records_folder(path)
         made.append([path.read_bytes(), *(file.read_bytes() for file in sorted(folder.iterdir()))])
     assert made[0] == made[1]
@@ -87,10 +86,10 @@ def test_a_run_is_reported(trained, tmp_path, no_bundle):
     assert {"roc", "loss", "beta", "overlap", "pca-vertical-by-layer", "comparison-inter-auc"} <= names
 
 
-def test_without_a_second_fit_nothing_is_judged(trained, tmp_path, no_bundle):
+def test_without_a_second_fit_nothing_is_evaluated(trained, tmp_path, no_bundle):
     page = tmp_path / "report.html"
     assert run("report", trained, "-o", page, "--no-refit").exit_code == 0
-    assert "Not judged" in page.read_text()
+    assert "Not evaluated" in page.read_text()
     assert not (records_folder(page) / "roc.json").exists()
 
 
@@ -130,14 +129,15 @@ def test_what_cannot_be_reported_is_named(trained, recorded, tmp_path, no_bundle
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(vega, "find_spec", lambda name: None)
+    monkeypatch.setattr(charts, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'mpxgat\[report\]'"):
-        vega.require_charts()
+        charts.require_charts()
 
 
 def test_the_script_that_draws_fits_into_a_page():
-    from mpxgat.report.page import page
-
-    script = vega.chart_script()
+    script = charts.chart_script()
     assert "window.vegaEmbed" in script
-    assert len(page("t", [], libraries=[script])) < 1_500_000
+    drawn = Section("one", "One", figures=[Figure("f", "t", "c", [], {"height": 10, "mark": "bar"})])
+    text = Page("t", [drawn]).html()
+    assert script in text
+    assert len(text) < 1_500_000

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from mpxgat.errors import SettingError
-from mpxgat.report.page import Fragment, Table, json_in_page, page
+from mpxgat.report.page import Figure, Fragment, Page, Section, Table
 from tests.report.networks import HOSTILE
 
 
@@ -39,16 +39,18 @@ class Reader(HTMLParser):
 
 
 def made(**more):
-    return page("A <title> & more", [Fragment("one", "The <first>", "<p>text</p>", **more)])
+    section = Section("one", "The <first>", fragment=Fragment("<p>text</p>", **more))
+    return Page("A <title> & more", [section]).html()
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, "]]>", "\u2028\u2029", "\\u003c", "half \ud83d of one"])
 def test_data_come_back_and_stay_text(text):
-    read = Reader(made(data={text: [text]}))
+    page = made(data={text: [text]})
+    read = Reader(page)
     assert json.loads(read.data["one-data"]) == {text: [text]}
     assert [tag for tag, _ in read.elements].count("script") == 2  # the data and the page's own
     assert not {"img", "svg"} & {tag for tag, _ in read.elements}
-    assert json_in_page(text).encode()  # can be written as UTF-8
+    assert page.encode()  # can be written as UTF-8
 
 
 def test_titles_are_escaped():
@@ -58,11 +60,25 @@ def test_titles_are_escaped():
 
 
 @pytest.mark.parametrize("text", [text for text in HOSTILE if "\r" not in text])
-def test_cells_of_a_table_are_text(text):
-    table = Table("matches", text, [{"node": text, "probability": 0.5, "right": True, "none": None}]).html()
-    read = Reader(table)
+def test_texts_of_a_section_are_text(text):
+    table = Table("matches", text, [{"node": text, "probability": 0.5, "right": True, "none": None}])
+    page = Page(text, [Section("one", text, text, tables=[table])], text, {text: text}).html()
+    read = Reader(page)
     assert read.cells == [text, "0.500", "yes", "–"]
-    assert {tag for tag, _ in read.elements} == {"bdi", "div", "table", "caption", "thead", "tbody", "tr", "th", "td"}
+    plain = Page("t", [Section("one", "t", "t", tables=[Table("t", "t", table.rows)])], "t", {"t": "t"}).html()
+    assert [tag for tag, _ in read.elements] == [tag for tag, _ in Reader(plain).elements]
+    assert {name for _, found in read.elements for name in found} == {
+        name for _, found in Reader(plain).elements for name in found
+    }
+
+
+def test_a_figure_says_what_it_shows(monkeypatch):
+    monkeypatch.setattr("mpxgat.report.charts.chart_script", lambda: "")
+    figure = Figure("f", "<b>", '"&', [{"a": "</script>"}], {"height": 10, "mark": "bar"})
+    read = Reader(Page("t", [Section("one", "t", figures=[figure])]).html())
+    (place,) = [found for _, found in read.elements if found.get("data-figure") == "f"]
+    assert place["aria-label"] == '<b>. "&'
+    assert json.loads(read.data["one-data"])["figures"]["f"]["rows"] == [{"a": "</script>"}]
 
 
 def test_nothing_is_fetched():
@@ -75,10 +91,11 @@ def test_nothing_is_fetched():
 
 
 def test_styles_and_scripts_are_there_once_and_the_same_bytes_come_out():
-    pieces = [Fragment(name, name, "", style=".once {}", script="once();") for name in ("one", "two")]
-    text = page("t", pieces)
+    fragment = Fragment("", style=".once {}", script="once();")
+    page = Page("t", [Section(name, name, fragment=fragment) for name in ("one", "two")])
+    text = page.html()
     assert text.count(".once {}") == text.count("once();") == 1
-    assert text == page("t", pieces)
+    assert text == page.html()
     assert 'href="#two"' in text
     assert '<section id="two"' in text
 
@@ -86,7 +103,7 @@ def test_styles_and_scripts_are_there_once_and_the_same_bytes_come_out():
 @pytest.mark.parametrize("anchors", [("A",), ("a b",), ("",), ("a", "a"), ("1",)])
 def test_anchors_are_checked(anchors):
     with pytest.raises(SettingError, match="anchor"):
-        page("t", [Fragment(anchor, "t", "") for anchor in anchors])
+        Page("t", [Section(anchor, "t") for anchor in anchors]).html()
 
 
 def test_a_script_cannot_end_its_element():

@@ -10,10 +10,11 @@ import pytest
 import mpxgat as mx
 from mpxgat.errors import SettingError
 from mpxgat.evaluation import evaluate
+from mpxgat.metrics import StreamedRanking
 from mpxgat.pairs import pair_keys
 from mpxgat.report.calibration import calibration_section, reliability_rows
 from mpxgat.report.charts import to_png, to_svg
-from mpxgat.report.curves import HeldOut, curves_section, judge
+from mpxgat.report.curves import HeldOut, Rankings, Scored, curves_section, score, thinned
 from mpxgat.report.embedding import embedding_section, principal_components
 from mpxgat.report.matches import matches_section
 from mpxgat.report.network import network_section
@@ -21,6 +22,7 @@ from mpxgat.report.page import Figure
 from mpxgat.report.reports import run_stages
 from mpxgat.report.training import attention_section, attention_spreads, training_section
 from mpxgat.splits import marked_nodes
+from tests.report.networks import PROPERTIES, society_of_properties
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -59,38 +61,48 @@ def test_training_curves_are_the_history(small_mpxgat):
     assert training_section(mx.models.make_model("rules").fit(small_mpxgat.graph)) is None
 
 
-def test_a_second_fit_has_not_seen_what_it_is_judged_on(small_mpxgat, mpxgat_held_out):
+def test_a_second_fit_has_not_seen_what_it_is_evaluated_on(small_mpxgat, mpxgat_held_out):
     graph, split = mpxgat_held_out.model.graph, mpxgat_held_out.split
     for links, hidden in ((graph.intra, split.intra.positives), (graph.inter, split.inter.positives)):
         assert len(hidden)
         assert not np.isin(pair_keys(hidden, graph.n_nodes), pair_keys(links, graph.n_nodes)).any()
     assert mpxgat_held_out.model.settings == small_mpxgat.settings
-    assert "second fit" in mpxgat_held_out.words
+    assert "second fit" in mpxgat_held_out.description()
 
 
 def test_a_model_that_has_seen_the_links_is_refused(small_mpxgat):
     split = marked_nodes(small_mpxgat.graph, 100)
     with pytest.raises(SettingError, match=r"split\.train"):
-        HeldOut(small_mpxgat, split, small_mpxgat.graph, "")
+        HeldOut(small_mpxgat, split, small_mpxgat.graph, refitted=False)
 
 
-def test_judged_as_evaluate_does(mpxgat_held_out):
-    judged = judge(mpxgat_held_out)
+def test_scored_as_evaluate_does(mpxgat_held_out):
+    scored = score(mpxgat_held_out)
     expected = evaluate(mpxgat_held_out.model, mpxgat_held_out.split)
     layers = mpxgat_held_out.whole.layers
-    for told, measures, by_layer in (
-        (judged.intra, expected.intra, expected.intra_by_layer),
-        (judged.inter, expected.inter, expected.inter_by_layer),
+    for found, measures, by_layer in (
+        (scored.intra, expected.intra, expected.intra_by_layer),
+        (scored.inter, expected.inter, expected.inter_by_layer),
     ):
-        assert told.together.auc() == pytest.approx(measures.values["auc"], abs=1e-9)
-        assert told.together.average_precision() == pytest.approx(measures.values["ap"], abs=1e-6)
-        for pair, curve in told.by_layers.items():
+        assert found.together.auc() == pytest.approx(measures.values["auc"], abs=1e-9)
+        assert found.together.average_precision() == pytest.approx(measures.values["ap"], abs=1e-6)
+        for pair, ranking in found.by_layers.items():
             name = tuple(layers[x] for x in sorted({*pair}))
-            assert curve.auc() == pytest.approx(by_layer[name].values["auc"], abs=1e-9, nan_ok=True)
-    section = curves_section(judged)
+            assert ranking.auc() == pytest.approx(by_layer[name].values["auc"], abs=1e-9, nan_ok=True)
+    section = curves_section(scored)
     assert {figure.name for figure in section.figures} >= {"roc", "precision-recall", "auc-by-layer-pair"}
     assert len(rows_of(section, "roc")) <= 2 * 402
-    assert mpxgat_held_out.words in section.fragment.html
+    assert section.summary == mpxgat_held_out.description()
+
+
+def test_thinning_keeps_the_ends_and_the_shape():
+    x = np.linspace(0, 1, 10_000)
+    y = np.sqrt(x)
+    places = thinned(x, y, 100)
+    assert len(places) <= 102
+    assert (places[0], places[-1]) == (0, len(x) - 1)
+    assert np.abs(np.interp(x, x[places], y[places]) - y).max() < 0.02
+    assert thinned(x[:5], y[:5], 100).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_reliability_by_hand():
@@ -142,17 +154,17 @@ def test_attention_against_the_model(small_mpxgat):
 
 
 def test_matches_know_what_is_right(evidence_held_out):
-    section = matches_section(evidence_held_out.model, evidence_held_out.whole)
+    found = evidence_held_out.model.match_all()
+    section = matches_section(evidence_held_out.model, found, evidence_held_out.whole)
     counts = {row["layers"]: 0 for row in rows_of(section, "match-outcomes")}
     for row in rows_of(section, "match-outcomes"):
         counts[row["layers"]] += row["nodes"]
-    found = evidence_held_out.model.match_all()
     assert sorted(counts.values()) == sorted(one.open_nodes for one in found.outcomes)
     assert len(rows_of(section, "top-matches")) == min(40, len(found)) if len(found) else not section.tables
 
 
 def test_every_figure_of_a_run_can_be_drawn(small_mpxgat, mpxgat_held_out):
-    sections = [part for stage in run_stages(small_mpxgat, "aucs", mpxgat_held_out) for part in stage.make()]
+    sections = [part for stage in run_stages(small_mpxgat, "aucs", mpxgat_held_out) for part in stage.sections()]
     figures = [figure for section in sections for figure in section.figures]
     assert len(figures) >= 12
     assert len({figure.name for figure in figures}) == len(figures)
@@ -163,11 +175,28 @@ def test_every_figure_of_a_run_can_be_drawn(small_mpxgat, mpxgat_held_out):
     assert to_png(figures[0].on_paper()).startswith(b"\x89PNG")
 
 
-def test_nothing_is_judged_without_a_second_fit(small_mpxgat):
-    sections = [part for stage in run_stages(small_mpxgat, "aucs", None) for part in stage.make()]
+def test_nothing_is_evaluated_without_a_second_fit(small_mpxgat):
+    sections = [part for stage in run_stages(small_mpxgat, "aucs", None) for part in stage.sections()]
     names = {name for section in sections for name in section.records()}
     assert not names & {"roc", "precision-recall", "auc-by-layer", "reliability"}
-    assert any("Not judged" in section.fragment.html for section in sections)
+    assert any("Not evaluated" in section.summary for section in sections)
+
+
+def test_layers_named_like_properties_of_objects_are_drawn_on_paper():
+    section = network_section(society_of_properties(people=40, seed=100))
+    for figure in section.figures:
+        drawn = to_svg(figure.on_paper()).decode()
+        assert drawn.count("<path") > 10, figure.name
+        if figure.name != "presence":  # whose labels are cut
+            assert all(f">{name}</text>" in drawn for name in PROPERTIES), figure.name
+
+
+def test_links_of_one_score_have_a_line_of_precision(mpxgat_held_out):
+    ranking = StreamedRanking([1.0, 1.0, 1.0])
+    ranking.add([0.0])
+    section = curves_section(Scored(mpxgat_held_out, Rankings(ranking, {}), Rankings(ranking, {})))
+    rows = rows_of(section, "precision-recall")
+    assert [(row["recall"], row["precision"]) for row in rows] == [(0, 1), (1, 1)] * 2
 
 
 def test_a_height_for_each_row_is_taken_times_the_rows():

@@ -96,7 +96,7 @@ def _write_report(
 ) -> None:
     from mpxgat.models.auto import Auto
     from mpxgat.models.mpxgat import MPXGAT
-    from mpxgat.report.page import lead, sizes
+    from mpxgat.report.page import Page, sizes
     from mpxgat.report.reports import demo_stages
 
     auto, mpxgat = cast(Auto, fitted["auto"]), cast(MPXGAT, fitted["mpxgat"])
@@ -105,4 +105,4 @@ def _write_report(
         "A network planted by the demonstration, whose truth is known. Links were hidden, and models that had not seen "
         "them predicted who is connected and who is who."
     )
-    write(report, f"Demonstration: {title}", lead(words, sizes(graph)), sections, None)
+    write(report, Page(f"Demonstration: {title}", sections, words, sizes(graph)), None)

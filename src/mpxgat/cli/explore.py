@@ -23,8 +23,8 @@ def explore(
 ) -> None:
     """Write a page that shows a node's neighbours in every layer, who it could be in others, and why; and open it."""
     from mpxgat.io.files import write_files
-    from mpxgat.report.explorer import explorer_fragment
-    from mpxgat.report.page import page
+    from mpxgat.report.explorer import explorer_section
+    from mpxgat.report.page import Page
     from mpxgat.runs import RunFolder
 
     if output.suffix.lower() not in _SUFFIXES:
@@ -34,8 +34,7 @@ def explore(
         model, data = folder.model(), folder.config().data
     with progress("looking for candidates and reasons"):
         title = f"{Path(data).name}: who is connected, who is who"
-        text = page(title, [explorer_fragment(model)])
-        write_files({output: text.encode()})
+        write_files({output: Page(title, [explorer_section(model)]).html().encode()})
     print_note(f"wrote {printable(output, 300)}")
     if not no_open and not webbrowser.open(output.resolve().as_uri()):
         print_note("no browser could be opened; open the page yourself")

@@ -14,7 +14,8 @@ from mpxgat.errors import InputError, SettingError, printable, quoted
 if TYPE_CHECKING:
     from mpxgat.models import Model
     from mpxgat.report.curves import HeldOut
-    from mpxgat.report.page import Section, Stage
+    from mpxgat.report.page import Page, Section
+    from mpxgat.report.reports import Stage
 
 _SUFFIXES = (".html", ".htm")
 
@@ -42,7 +43,7 @@ def report(
 ) -> None:
     """Write one HTML file that needs no network: figures about a run and its predictions, or about recorded results."""
     from mpxgat.report.charts import require_charts
-    from mpxgat.report.page import lead, sizes
+    from mpxgat.report.page import Page, sizes
     from mpxgat.report.reports import read_results, results_stages, run_stages
     from mpxgat.runs import RunFolder
 
@@ -57,11 +58,11 @@ def report(
         data = Path(config.data).name  # where the file lay is nobody's business
         title = f"{model.name} on {data}"
         words = f"The model {model.name!r} (seed {model.seed}), trained on {data}: {model.description}."
-        write(output, title, lead(words, sizes(model.graph)), make_sections(stages), figures)
+        write(output, Page(title, make_sections(stages), words, sizes(model.graph)), figures)
     else:
         records = read_results(_results_files(sources))
         words = f"{len(records):,} results on record. Every model predicted links that it had not seen."
-        write(output, "Results", lead(words, {}), make_sections(results_stages(records)), figures)
+        write(output, Page("Results", make_sections(results_stages(records)), words), figures)
 
 
 def check_output(output: Path) -> None:
@@ -75,19 +76,19 @@ def make_sections(stages: Sequence[Stage], *, quiet: bool = False) -> list[Secti
     sections: list[Section] = []
     for stage in stages:
         with progress(stage.title, quiet=quiet):
-            sections += stage.make()
+            sections += stage.sections()
     return sections
 
 
-def write(output: Path, title: str, lead: str, sections: Sequence[Section], figures: Path | None) -> None:
+def write(output: Path, page: Page, figures: Path | None) -> None:
     """Write the page and what belongs to it; say where and how large it is."""
     from mpxgat.report.reports import records_folder, write_figures, write_report
 
     with progress("writing the report"):
         if figures is not None:
-            write_figures(figures, sections)
-        write_report(output, title, lead, sections)
-    count = sum(len(section.figures) for section in sections)
+            write_figures(figures, page.sections)
+        write_report(output, page)
+    count = sum(len(section.figures) for section in page.sections)
     size = output.stat().st_size / 1e6
     print_note(f"wrote {printable(output, 300)}: {count} figures, {size:.1f} MB", limit=1000)
     print_note(f"their records are in {printable(records_folder(output), 300)}", limit=1000)
@@ -96,13 +97,15 @@ def write(output: Path, title: str, lead: str, sections: Sequence[Section], figu
 
 
 def _fit_again(model: Model) -> HeldOut:
-    from mpxgat.report.curves import fit_again
+    from mpxgat.models import make_model
+    from mpxgat.report.curves import HeldOut
     from mpxgat.splits import validation_split
     from mpxgat.training.parallel import Session
 
     split = validation_split(model.graph, "marked", model.seed)
     with training_progress() as shown, progress("fitting a second time, some links hidden"):
-        return fit_again(model, split, Session(report=shown))
+        again = make_model(model.name, seed=model.seed, **model.settings).fit(split.train, Session(report=shown))
+    return HeldOut(again, split, model.graph, refitted=True)
 
 
 def _results_files(sources: Sequence[Path]) -> list[Path]:

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from mpxgat.matching.calibration import expected_calibration_error
 from mpxgat.matching.match import DEFAULT_K, Matcher, layer_pairs
 from mpxgat.report import charts
+from mpxgat.report.charts import Rows
 from mpxgat.report.curves import HeldOut
-from mpxgat.report.page import Figure, Rows, Section, section
+from mpxgat.report.page import Figure, Section
 
 _BINS = 10
 _LEAST = 0.01  # a million candidates about which nothing is claimed would hide the others
-_UNIT = {"domain": [0, 1]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +34,15 @@ def calibration_section(held_out: HeldOut) -> Section | None:
     claims = _claims(model, held_out)
     if not len(claims.probability):
         return None
+    rows = reliability_rows(claims.probability, claims.true)
     error = expected_calibration_error(claims.probability, claims.true)
-    lead = (
-        f"{held_out.words} A candidate counts as right if the whole network has the link; one that is right but not "
-        f"known there counts as wrong. {int(claims.true.sum()):,} of {len(claims.true):,} candidates are right. "
-        f"Expected calibration error: {error:.3f}."
+    summary = (
+        f"{held_out.description()} A candidate counts as right if the whole network has the link; one that is right "
+        f"but not known there counts as wrong. {int(claims.true.sum()):,} of {len(claims.true):,} candidates are "
+        f"right. Expected calibration error: {error:.3f}."
     )
-    return section("calibration", "Can the probabilities be believed?", lead, [_reliability(claims), _numbers(claims)])
+    figures = [_reliability(rows), _numbers(rows)]
+    return Section("calibration", "Can the probabilities be believed?", summary, figures)
 
 
 def reliability_rows(probability: NDArray[np.float64], true: NDArray[np.bool_], bins: int = _BINS) -> Rows:
@@ -69,10 +71,9 @@ def _claims(matcher: Matcher, held_out: HeldOut) -> _Claims:
     return _Claims(probability[kept], unit[pairs[kept, 0]] == unit[pairs[kept, 1]])
 
 
-def _reliability(claims: _Claims) -> Figure:
-    rows = reliability_rows(claims.probability, claims.true)
-    x = charts.number("probability", "probability given", scale=_UNIT, axis={"format": "%"})
-    y = charts.number("true", "share that came true", scale=_UNIT, axis={"format": "%"})
+def _reliability(rows: Rows) -> Figure:
+    x = charts.number("probability", "probability given", scale=charts.UNIT, axis={"format": "%"})
+    y = charts.number("true", "share that came true", scale=charts.UNIT, axis={"format": "%"})
     hints = charts.tooltip(
         {"probability": "given", "true": "came true", "candidates": "candidates"},
         probability=".1%", true=".1%", candidates=",",
@@ -81,19 +82,14 @@ def _reliability(claims: _Claims) -> Figure:
         "Candidates in ten bins of probability: on the dashed line, of those with 70% seven in ten are right. "
         f"The larger a dot, the more candidates. Candidates below {_LEAST:.0%} are left out."
     )
-    return Figure(
-        "reliability",
-        "Reliability",
-        caption,
-        rows,
-        charts.dotted_line_and_diagonal(x, y, charts.number("candidates", None), hints),
-    )
+    spec = charts.dotted_line_and_diagonal(x, y, charts.number("candidates", None), hints)
+    return Figure("reliability", "Reliability", caption, rows, spec)
 
 
-def _numbers(claims: _Claims) -> Figure:
+def _numbers(bins: Rows) -> Figure:
     rows = [
         {"range": f"{row['from']:.0%} – {row['to']:.0%}", "candidates": row["candidates"], "true": row["true"]}
-        for row in reliability_rows(claims.probability, claims.true)
+        for row in bins
     ]
     hints = charts.tooltip({"range": "probability", "candidates": "candidates", "true": "came true"}, true=".1%")
     spec = charts.bars(charts.number("candidates", "candidates"), charts.category("range", "probability"), hints, ",")

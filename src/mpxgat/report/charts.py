@@ -1,6 +1,8 @@
-"""Vega-Lite by vl-convert: the script that draws charts in a page, and charts as files.
+"""Charts as Vega-Lite specifications: the kinds that reports have, how they look, and drawing them.
 
-One specification serves both, so what is printed is what was on the screen. The package brings the scripts with it.
+A specification is a dictionary without data. One serves the page and the picture for a paper, so what is printed is
+what was on the screen. Columns are named as in the records, and categories stand in the order of the records; texts
+from networks are only ever data, never part of a specification. The package vl-convert brings the scripts that draw.
 """
 
 from __future__ import annotations
@@ -13,62 +15,49 @@ from typing import Any
 
 from mpxgat.errors import MissingExtraError
 
-_CLIP = re.compile(r'(clip-path="url\(#|<clipPath id=")clip(\d+)')
-_PIXELS = 2.0  # of a PNG for one of the chart
-
-
-def require_charts() -> None:
-    """MissingExtraError unless vl-convert is installed."""
-    if find_spec("vl_convert") is None:
-        raise MissingExtraError("vl-convert-python", "report", "drawing the charts of a report")
-
-
-@cache
-def chart_script() -> str:
-    """JavaScript that gives a page ``window.vegaEmbed``; about 0.9 MB."""
-    require_charts()
-    import vl_convert
-
-    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
-
-
-def to_svg(spec: Mapping[str, Any]) -> bytes:
-    """A chart (a whole specification, its data inside) as SVG; the same chart gives the same bytes."""
-    require_charts()
-    import vl_convert
-
-    return _numbered_anew(str(vl_convert.vegalite_to_svg(dict(spec)))).encode()
-
-
-def to_png(spec: Mapping[str, Any]) -> bytes:
-    """A chart (a whole specification, its data inside) as PNG."""
-    require_charts()
-    import vl_convert
-
-    return bytes(vl_convert.vegalite_to_png(dict(spec), scale=_PIXELS))
-
-
-def _numbered_anew(svg: str) -> str:
-    """Vega counts the areas it clips by through all charts of a process; here every chart begins with 1."""
-    known: dict[str, int] = {}
-    return _CLIP.sub(lambda found: f"{found[1]}clip{known.setdefault(found[2], len(known) + 1)}", svg)
-
-
-# The kinds of charts that reports have, as Vega-Lite specifications without data.
-#
-# Columns are named as in the records; texts from networks are only ever data, never part of a specification. Categories
-# stand in the order of the records.
-
-
+Value = str | int | float | bool | None
+Row = Mapping[str, Value]
+Rows = Sequence[Row]
+"""Plain rows with the same columns; what is not known or not finite is None."""
 Spec = dict[str, Any]
 Channel = dict[str, Any]
 
+ACCENT = "#2b7fc4"
+_FAINT = "#80808018"
+# Text and axes have the colour of the text around them, so one drawing is right in light, in dark and in print.
+_INK = "currentColor"
+_GRID = "#80808038"
+_CATEGORIES = (
+    ACCENT, "#e07b1f", "#2a9d5c", "#c9518f", "#8a6fd1", "#b58900",
+    "#1aa6b7", "#d1495b", "#7c8a99", "#8f6a4e", "#5b8c2a", "#6a6ad6",
+)  # fmt: skip
+_CONFIG: Mapping[str, Any] = {
+    "background": "transparent",
+    "aria": False,  # the figure's own label is read, not thousands of marks
+    "font": "system-ui, 'Segoe UI', Roboto, Helvetica, Arial, 'DejaVu Sans', sans-serif",
+    "view": {"stroke": "transparent"},
+    "axis": {
+        "labelColor": _INK, "titleColor": _INK, "domainColor": _GRID, "tickColor": _GRID, "gridColor": _GRID,
+        "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": 500, "titlePadding": 6, "labelLimit": 180,
+    },
+    "legend": {
+        "labelColor": _INK, "titleColor": _INK, "orient": "top", "labelFontSize": 11, "titleFontSize": 11,
+        "titleFontWeight": 500, "labelLimit": 200, "symbolLimit": 24, "rowPadding": 2, "columnPadding": 12,
+    },
+    "axisX": {"labelFlush": False, "tickCount": 6},
+    "text": {"fontSize": 11},
+    "range": {"category": list(_CATEGORIES), "heatmap": {"scheme": "blues"}, "ramp": {"scheme": "blues"}},
+}  # fmt: skip
+UNIT: Mapping[str, Any] = {"domain": [0, 1]}
+"""The scale of shares, probabilities and AUC."""
+_PAPER_WIDTH = 480
+_PIXELS = 2.0  # of a PNG for one of the chart
+_CLIP = re.compile(r'(clip-path="url\(#|<clipPath id=")clip(\d+)')
+_SYMBOL, _CHARACTER = 36, 6.2  # pixels in a legend
 _LABEL = 40  # pixels of a bar's number
 _ROW, _ROW_PADDING = 24, 0.28  # height of a category's row; the part of it between bars
 _LINE_HEIGHT, _SQUARE_HEIGHT = 240, 320
 _ANGLE = -40
-ACCENT = "#2b7fc4"
-_FAINT = "#80808018"
 _FEW_CELLS = 8  # in a row, whose numbers can be written large
 _DARK = 0.62  # of the scale: from here on white can be read better than black
 
@@ -78,14 +67,9 @@ def number(column: str, title: str | None, **more: Any) -> Channel:
     return {"field": column, "type": "quantitative", "title": title, **more}
 
 
-def category(column: str, title: str | None, **more: Any) -> Channel:
+def category(column: str, title: str | None = None, **more: Any) -> Channel:
     """A category, in the order of the records."""
     return {"field": column, "type": "nominal", "title": title, "sort": None, **more}
-
-
-def colour(column: str, title: str | None = None) -> Channel:
-    """A category as colour, with a legend."""
-    return category(column, title)
 
 
 def tooltip(columns: Mapping[str, str], **formats: str) -> list[Channel]:
@@ -254,3 +238,103 @@ def _diagonal(x_title: str | None, y_title: str | None) -> Spec:
     x, y = number("at", x_title), number("at", y_title)
     mark = {"type": "line", "color": "#80808099", "strokeDash": [4, 4], "strokeWidth": 1}
     return {"data": ends, "mark": mark, "encoding": {"x": x, "y": y}}
+
+
+def in_page(spec: Mapping[str, Any], rows: Rows) -> dict[str, object]:
+    """What a page's script needs to draw a chart as wide as its place."""
+    size = {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
+    drawn = {"config": _CONFIG, **size, **_with_safe_keys(spec), "height": _height(spec, rows)}
+    return {"spec": drawn, "rows": rows, "legendEntry": _legend_entry(spec, rows)}
+
+
+def on_paper(spec: Mapping[str, Any], rows: Rows) -> Spec:
+    """A whole specification of fixed width, on white, its data inside."""
+    columns = max(1, _PAPER_WIDTH // _legend_entry(spec, rows))
+    config = {**_CONFIG, "background": "white", "legend": {**_CONFIG["legend"], "columns": columns}}
+    size = {"width": _PAPER_WIDTH, "height": _height(spec, rows)}
+    return {"config": config, **_with_safe_keys(spec), **size, "data": {"values": rows}}
+
+
+def to_svg(spec: Spec) -> bytes:
+    """A chart from `on_paper` as SVG; the same chart gives the same bytes."""
+    require_charts()
+    import vl_convert
+
+    # Vega numbers the areas it clips by through all charts of a process; here every chart begins with 1.
+    known: dict[str, int] = {}
+    svg = str(vl_convert.vegalite_to_svg(spec))
+    return _CLIP.sub(lambda found: f"{found[1]}clip{known.setdefault(found[2], len(known) + 1)}", svg).encode()
+
+
+def to_png(spec: Spec) -> bytes:
+    """A chart from `on_paper` as PNG."""
+    require_charts()
+    import vl_convert
+
+    return bytes(vl_convert.vegalite_to_png(spec, scale=_PIXELS))
+
+
+@cache
+def chart_script() -> str:
+    """JavaScript that gives a page ``window.vegaEmbed``; about 0.9 MB."""
+    require_charts()
+    import vl_convert
+
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+
+
+def require_charts() -> None:
+    """MissingExtraError unless vl-convert is installed."""
+    if find_spec("vl_convert") is None:
+        raise MissingExtraError("vl-convert-python", "report", "drawing the charts of a report")
+
+
+def _with_safe_keys(spec: Mapping[str, Any]) -> Spec:
+    """The same chart, its categories drawn by keys ("=work") whose labels leave out the first character.
+
+    Vega groups records by the properties of plain JavaScript objects, in which ``__proto__``, ``constructor`` and
+    ``toString`` exist already, so layers of these names were lost. No such property begins with "=".
+    """
+    columns: dict[str, None] = {}
+
+    def keyed(name: str, channel: Any) -> Any:
+        if not isinstance(channel, Mapping) or channel.get("type") != "nominal":
+            return channel
+        columns[channel["field"]] = None
+        guide = {"x": "axis", "y": "axis", "color": "legend"}.get(name)
+        label = {"labelExpr": "replace(datum.label, /^=/, '')"}
+        shown = {guide: {**channel.get(guide, {}), **label}} if guide and channel.get(guide, {}) is not None else {}
+        return {**channel, "field": _key(channel["field"]), **shown}
+
+    def in_view(view: Mapping[str, Any]) -> Spec:
+        made = dict(view)
+        if "encoding" in view:
+            made["encoding"] = {name: keyed(name, channel) for name, channel in view["encoding"].items()}
+        if "layer" in view:
+            made["layer"] = [in_view(each) for each in view["layer"]]
+        return made
+
+    made = in_view(spec)
+    keys = [{"calculate": f"'=' + datum['{column}']", "as": _key(column)} for column in columns]
+    return {**made, "transform": [*keys, *made.get("transform", ())]}
+
+
+def _key(column: str) -> str:
+    return f"{column} key"
+
+
+def _height(spec: Mapping[str, Any], rows: Rows) -> int:
+    """In pixels; a height given for each row of a chart is taken times their number."""
+    height = spec["height"]
+    if isinstance(height, Mapping):
+        column = spec["encoding"]["y"]["field"]
+        return int(height["step"]) * len({row[column] for row in rows})
+    return int(height)
+
+
+def _legend_entry(spec: Mapping[str, Any], rows: Rows) -> int:
+    """About how many pixels an entry of the legend is wide; a page puts as many beside each other as fit."""
+    views = [spec, *spec.get("layer", ())]
+    columns = {view.get("encoding", {}).get("color", {}).get("field") for view in views} - {None}
+    longest = max((len(str(row[name])) for name in columns for row in rows), default=0)
+    return _SYMBOL + min(int(_CONFIG["legend"]["labelLimit"]), round(_CHARACTER * longest))

@@ -1,4 +1,4 @@
-"""Groups of nodes that are tied more among themselves, for colouring a map."""
+"""Maps of embeddings: what is near each other, flattened to two dimensions, coloured by layer and by community."""
 
 from __future__ import annotations
 
@@ -14,40 +14,12 @@ from mpxgat.models.auto import Auto
 from mpxgat.models.base import EmbeddingModel, Model, Vectors
 from mpxgat.models.evidence.model import Evidence
 from mpxgat.report import charts
-from mpxgat.report.page import Figure, Rows, Section, section
-
-_MOST_LINKS = 100_000
-_NAMED = 8
-
-
-def community_names(graph: MultiplexGraph, seed: int) -> list[str]:
-    """A name for every node: "community 1" (the largest) to "community 8", or "others".
-
-    Louvain's method on the units, tied if their nodes are in any layer; connected components where there are too many
-    links for it.
-    """
-    label = _louvain(graph, seed) if graph.n_intra <= _MOST_LINKS else graph.component_labels()
-    sizes = np.bincount(label)
-    largest = np.argsort(-sizes, kind="stable")[:_NAMED]
-    names = dict(zip(largest.tolist(), (f"community {number}" for number in range(1, _NAMED + 1)), strict=False))
-    return [names.get(one, "others") for one in label.tolist()]
-
-
-def _louvain(graph: MultiplexGraph, seed: int) -> NDArray[np.int64]:
-    """(n,) community of every node."""
-    ties = nx.Graph()
-    ties.add_nodes_from(range(graph.n_units))
-    ties.add_edges_from(np.unique(np.sort(graph.unit[graph.intra], axis=1), axis=0).tolist())
-    of_unit = np.zeros(graph.n_units, dtype=np.int64)
-    for number, members in enumerate(nx.community.louvain_communities(ties, seed=seed)):
-        of_unit[list(members)] = number
-    return of_unit[graph.unit]
-
-
-# Maps of embeddings: what is near each other, seen from the two directions (or UMAP) that show most.
-
+from mpxgat.report.charts import Rows
+from mpxgat.report.page import Figure, Section
 
 _MOST_POINTS = 1500
+_MOST_LINKS = 100_000  # that Louvain's method takes seconds for
+_NAMED = 8  # communities
 _DIGITS = 4
 _Projection = Callable[[Vectors, int], NDArray[np.float64]]
 
@@ -65,26 +37,16 @@ def embedding_section(model: Model) -> Section | None:
     for method, project in _methods().items():
         for name, vectors in (("horizontal", embedding.horizontal), ("vertical", embedding.vertical)):
             places = project(vectors[shown], model.seed)
-            rows: Rows = [
-                {
-                    "node": graph.nodes[node].id,
-                    "layer": graph.nodes[node].layer,
-                    "community": groups[node],
-                    "x": round(float(x), _DIGITS),
-                    "y": round(float(y), _DIGITS),
-                }
-                for node, (x, y) in zip(shown.tolist(), places, strict=True)
-            ]
+            rows = _rows(graph, shown, places, groups)
             figures += [_map(rows, name, by, method) for by in ("layer", "community")]
-    part = (
-        f" {len(shown):,} of {graph.n_nodes:,} nodes, drawn at random, are shown." if len(shown) < graph.n_nodes else ""
-    )
+    some = len(shown) < graph.n_nodes
+    part = f" {len(shown):,} of {graph.n_nodes:,} nodes, drawn at random, are shown." if some else ""
     whose = "" if embedding is model else f" They are those of {embedding.name!r}, a part of {model.name!r}."
-    lead = (
+    summary = (
         "Every node has two vectors: a horizontal one for its place within its layer, a vertical one for its place "
         f"across layers. The maps show them flattened to two dimensions.{whose}{part}"
     )
-    return section("embedding", "Maps of the embeddings", lead, figures)
+    return Section("embedding", "Maps of the embeddings", summary, figures)
 
 
 def embedding_of(model: Model) -> EmbeddingModel | None:
@@ -119,10 +81,48 @@ def _methods() -> dict[str, _Projection]:
     return found
 
 
+def _rows(graph: MultiplexGraph, shown: NDArray[np.int64], places: NDArray[np.float64], groups: list[str]) -> Rows:
+    return [
+        {
+            "node": graph.nodes[node].id,
+            "layer": graph.nodes[node].layer,
+            "community": groups[node],
+            "x": round(float(x), _DIGITS),
+            "y": round(float(y), _DIGITS),
+        }
+        for node, (x, y) in zip(shown.tolist(), places, strict=True)
+    ]
+
+
 def _map(rows: Rows, vectors: str, by: str, method: str) -> Figure:
     hints = charts.tooltip({"node": "node", "layer": "layer", "community": "community"})
-    spec = charts.points("x", "y", {**charts.colour(by), "sort": "ascending" if by == "community" else None}, hints)
+    colour = charts.category(by, sort="ascending" if by == "community" else None)
+    spec = charts.points("x", "y", colour, hints)
     how = "their two principal components" if method == "PCA" else "UMAP, which keeps neighbours together"
     caption = f"The {vectors} vectors by {how}; coloured by {by}."
     title = f"{vectors.capitalize()}, by {by}" + ("" if method == "PCA" else f" ({method})")
     return Figure(f"{method.lower()}-{vectors}-by-{by}", title, caption, rows, spec)
+
+
+def community_names(graph: MultiplexGraph, seed: int) -> list[str]:
+    """A name for every node: "community 1" (the largest) to "community 8", or "others".
+
+    Louvain's method on the units, tied if their nodes are in any layer; connected components where there are too many
+    links for it.
+    """
+    label = _louvain(graph, seed) if graph.n_intra <= _MOST_LINKS else graph.component_labels()
+    sizes = np.bincount(label)
+    largest = np.argsort(-sizes, kind="stable")[:_NAMED]
+    names = dict(zip(largest.tolist(), (f"community {number}" for number in range(1, _NAMED + 1)), strict=False))
+    return [names.get(one, "others") for one in label.tolist()]
+
+
+def _louvain(graph: MultiplexGraph, seed: int) -> NDArray[np.int64]:
+    """(n,) community of every node."""
+    ties = nx.Graph()
+    ties.add_nodes_from(range(graph.n_units))
+    ties.add_edges_from(np.unique(np.sort(graph.unit[graph.intra], axis=1), axis=0).tolist())
+    of_unit = np.zeros(graph.n_units, dtype=np.int64)
+    for number, members in enumerate(nx.community.louvain_communities(ties, seed=seed)):
+        of_unit[list(members)] = number
+    return of_unit[graph.unit]

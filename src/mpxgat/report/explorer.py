@@ -1,8 +1,13 @@
-"""Who could be whom, for the explorer: the most probable pairs of a model that matches, and why."""
+"""The explorer: a node's surroundings in all layers, who it could be in others, and why.
+
+Everything stands in the page: the network, the most probable pairs of a model that matches, and their reasons.
+"""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +15,48 @@ from numpy.typing import NDArray
 from mpxgat.graph import MultiplexGraph
 from mpxgat.matching.match import Explanation, Matcher, explanations, layer_pairs, rank_by_node
 from mpxgat.models.base import Model
-from mpxgat.report.page import Fragment, asset, packed
+from mpxgat.report.page import Fragment, Section, asset
 
 LEAST = 0.01  # less probable pairs are not shown
 MOST_OF_A_NODE = 6
 MOST_PAIRS = 20_000
+_WHOLE = ("uint8", "uint16", "int32")
+# In this order they are one script; what comes later uses what came before.
+_SCRIPTS = ("elements", "network", "search", "layout", "drawing", "lists", "candidates", "search_box", "explorer")
+
+
+def explorer_section(model: Model | Matcher) -> Section:
+    """The explorer of a fitted model's network, with candidates if the model matches nodes."""
+    fragment = Fragment(
+        html=asset("explorer/explorer.html"),
+        style=asset("explorer/explorer.css"),
+        script="\n".join(asset(f"explorer/{name}.js") for name in _SCRIPTS),
+        data=explorer_data(model),
+    )
+    return Section("explorer", "Explorer", fragment=fragment)
+
+
+def explorer_data(model: Model | Matcher) -> dict[str, object]:
+    """The fitted model's network; its candidates, or a sentence that says why it has none."""
+    graph = model.graph
+    data = network_data(graph)
+    if not isinstance(model, Matcher):
+        name = model.name
+        return {**data, "why_none": f"The model {name} does not say who is who, so there are no candidates to show."}
+    if graph.n_layers < 2:
+        return {**data, "why_none": "The network has one layer, so there is nobody to be matched."}
+    return {**data, "candidates": candidate_data(model)}
+
+
+def network_data(graph: MultiplexGraph) -> dict[str, object]:
+    """Layers, ids and links; a node is known by its position, as in the graph."""
+    return {
+        "layers": list(graph.layers),
+        "layer_start": graph.layer_start.tolist(),
+        "ids": graph.ids.to_pylist(),
+        "intra": encoded(graph.intra),
+        "inter": encoded(graph.inter),
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,89 +99,47 @@ def candidate_data(matcher: Matcher) -> dict[str, object]:
         "least": LEAST,
         "left_out": found.left_out,
         "silence": list(found.silence),
-        "pairs": packed(found.pairs),
-        "probability": packed(found.probability),
+        "pairs": encoded(found.pairs),
+        "probability": encoded(found.probability),
         **_reason_data(explanations(matcher, found.pairs)),
     }
 
 
 def _reason_data(found: list[Explanation]) -> dict[str, object]:
     """Reasons of all pairs in one row; labels and findings, which repeat, by their numbers in lists of texts."""
-    labels, findings = _Texts(), _Texts()
+    labels, findings = dict[str, int](), dict[str, int]()  # texts, numbered as they come
     label, finding, contribution, start = list[int](), list[int](), list[float](), [0]
     for one in found:
         for reason in one.reasons:
-            label.append(labels.number(reason.label))
-            finding.append(findings.number(reason.finding))
+            label.append(labels.setdefault(reason.label, len(labels)))
+            finding.append(findings.setdefault(reason.finding, len(findings)))
             contribution.append(reason.contribution)
         start.append(len(label))
     return {
-        "base": packed(np.array([one.base for one in found], dtype=np.float64)),
-        "start": packed(np.array(start)),
-        "label": packed(np.array(label, dtype=np.int64)),
-        "finding": packed(np.array(finding, dtype=np.int64)),
-        "contribution": packed(np.array(contribution, dtype=np.float64)),
-        "labels": labels.all(),
-        "findings": findings.all(),
+        "base": encoded(np.array([one.base for one in found], dtype=np.float64)),
+        "start": encoded(np.array(start)),
+        "label": encoded(np.array(label, dtype=np.int64)),
+        "finding": encoded(np.array(finding, dtype=np.int64)),
+        "contribution": encoded(np.array(contribution, dtype=np.float64)),
+        "labels": list(labels),
+        "findings": list(findings),
     }
 
 
-class _Texts:
-    """Different texts, numbered as they come."""
+def encoded(numbers: NDArray[Any]) -> dict[str, str]:
+    """Whole or real numbers, row after row, as ``{"type": …, "base64": …}``, little-endian: a third of JSON's digits.
 
-    def __init__(self) -> None:
-        self._number: dict[str, int] = {}
-
-    def number(self, text: str) -> int:
-        """The number of a text, a new one if it has none."""
-        return self._number.setdefault(text, len(self._number))
-
-    def all(self) -> list[str]:
-        """The texts by their numbers."""
-        return list(self._number)
+    Whole numbers become uint8, uint16 or int32, the smallest that holds them, real ones float32. OverflowError beyond
+    int32.
+    """
+    name = "float32" if np.issubdtype(numbers.dtype, np.floating) else _smallest(numbers)
+    array = np.ascontiguousarray(numbers, dtype=np.dtype(name).newbyteorder("<"))
+    return {"type": name, "base64": b64encode(array.tobytes()).decode()}
 
 
-# What the explorer's page knows: the network, and who could be whom, as values of JSON.
-
-
-def explorer_data(model: Model | Matcher) -> dict[str, object]:
-    """The fitted model's network; its candidates, or a sentence that says why it has none."""
-    graph = model.graph
-    data = network_data(graph)
-    if not isinstance(model, Matcher):
-        name = model.name
-        return {**data, "why_none": f"The model {name} does not say who is who, so there are no candidates to show."}
-    if graph.n_layers < 2:
-        return {**data, "why_none": "The network has one layer, so there is nobody to be matched."}
-    return {**data, "candidates": candidate_data(model)}
-
-
-def network_data(graph: MultiplexGraph) -> dict[str, object]:
-    """Layers, ids and links; a node is known by its position, as in the graph."""
-    return {
-        "layers": list(graph.layers),
-        "layer_start": graph.layer_start.tolist(),
-        "ids": graph.ids.to_pylist(),
-        "intra": packed(graph.intra),
-        "inter": packed(graph.inter),
-    }
-
-
-# The explorer: a node's surroundings in all layers, who it could be in others, and why.
-
-
-ANCHOR = "explorer"
-# In this order they are one script; what comes later uses what came before.
-_SCRIPTS = ("elements", "network", "search", "layout", "drawing", "lists", "candidates", "search_box", "explorer")
-
-
-def explorer_fragment(model: Model | Matcher) -> Fragment:
-    """The explorer of a fitted model's network, with candidates if the model matches nodes."""
-    return Fragment(
-        anchor=ANCHOR,
-        title="Explorer",
-        html=asset("explorer/explorer.html"),
-        style=asset("explorer/explorer.css"),
-        script="\n".join(asset(f"explorer/{name}.js") for name in _SCRIPTS),
-        data=explorer_data(model),
-    )
+def _smallest(numbers: NDArray[Any]) -> str:
+    low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
+    for name in _WHOLE:
+        if np.iinfo(name).min <= low and high <= np.iinfo(name).max:
+            return name
+    raise OverflowError(f"numbers from {low} to {high}, expected those of int32")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from mpxgat.graph import MultiplexGraph
-from mpxgat.matching.match import DEFAULT_THRESHOLD, Matcher, Matches, match_all, with_reasons
-from mpxgat.models.base import Model
+from mpxgat.matching.match import DEFAULT_THRESHOLD, Matcher, Matches, with_reasons
 from mpxgat.pairs import unit_sizes
 from mpxgat.report import charts
-from mpxgat.report.page import Figure, Rows, Section, Table, Value, section
+from mpxgat.report.charts import Rows, Value
+from mpxgat.report.page import Figure, Section, Table
 
 _MOST_ROWS = 40
 _MOST_PAIRS = 30
@@ -19,27 +19,24 @@ _OUTCOMES = {
 }
 
 
-def matches_section(model: Model, truth: MultiplexGraph | None) -> Section | None:
-    """Matches of a model that gives them; None if it gives none.
+def matches_section(matcher: Matcher, found: Matches, truth: MultiplexGraph | None) -> Section:
+    """The matches that a model found in its network.
 
     truth       the whole network, where the model knows a part of it: then the table says which matches are right
     """
-    if not isinstance(model, Matcher) or model.graph.n_layers < 2:
-        return None
-    found = match_all(model)
-    lead = (
+    summary = (
         f"{len(found):,} pairs of nodes of different layers are matched with a probability of {DEFAULT_THRESHOLD:.0%} "
         "or more; links known before are left out."
     )
     if truth is not None and len(found):
         right = truth.unit[found.pairs[:, 0]] == truth.unit[found.pairs[:, 1]]
-        lead += (
+        summary += (
             f" {int(right.sum()):,} of them ({right.mean():.0%}) are right. To be found were "
-            f"{_pairs_of_one_unit(truth) - _pairs_of_one_unit(model.graph):,} pairs that the model could not know."
+            f"{_pairs_of_one_unit(truth) - _pairs_of_one_unit(matcher.graph):,} pairs that the model could not know."
         )
-    lead = " ".join([lead, *(f"{note}." for note in found.notes)])
-    tables = [_table(model, found, truth)] if len(found) else []
-    return section("matches", "Who is who: matches", lead, [_outcomes(found)], tables)
+    summary = " ".join([summary, *(f"{note}." for note in found.notes)])
+    tables = [_table(matcher, found, truth)] if len(found) else []
+    return Section("matches", "Who is who: matches", summary, [_outcomes(found)], tables)
 
 
 def _pairs_of_one_unit(graph: MultiplexGraph) -> int:
@@ -76,8 +73,8 @@ def _outcomes(found: Matches) -> Figure:
     hints = charts.tooltip({"layers": "layers", "outcome": "outcome", "nodes": "nodes"}, nodes=",")
     spec = charts.stacked(
         charts.number("nodes", "nodes without a known counterpart"),
-        charts.category("layers", None),
-        charts.colour("outcome"),
+        charts.category("layers"),
+        charts.category("outcome"),
         hints,
     )
     some = f" The {_MOST_PAIRS} pairs of layers with most of them." if len(found.outcomes) > _MOST_PAIRS else ""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 
 from mpxgat.graph import MultiplexGraph
 from mpxgat.pairs import unit_presence
 from mpxgat.report import charts
-from mpxgat.report.page import Figure, Row, Rows, Section, section
+from mpxgat.report.charts import Row, Rows
+from mpxgat.report.page import Figure, Section
 from mpxgat.stats import GraphStats, OverlapStats
 
 _MOST_LAYERS = 24  # more do not fit on a page; the largest are shown
@@ -20,14 +22,14 @@ _MOST_DEGREES = 60
 def network_section(graph: MultiplexGraph) -> Section:
     """Figures about a network."""
     stats = graph.stats()
-    figures = [_layer_sizes(stats), _degrees(graph, stats)]
+    figures = [_layer_sizes(stats), _degrees(graph)]
     if graph.n_layers > 1:
         figures += [_overlap(graph, stats), _links_in_common(graph, stats), _presence(graph)]
-    lead = (
+    summary = (
         "A node is one unit (a person, a gene) in one layer. Links within a layer join its nodes; a link between "
         "layers says that two nodes are one unit."
     )
-    return section("network", "The network at a glance", lead, figures)
+    return Section("network", "The network at a glance", summary, figures)
 
 
 def shown_layers(graph: MultiplexGraph) -> list[int]:
@@ -40,6 +42,12 @@ def shown_layers(graph: MultiplexGraph) -> list[int]:
 def which_layers(graph: MultiplexGraph) -> str:
     """A sentence if not all layers are shown."""
     return f" The {_MOST_LAYERS} largest of {graph.n_layers:,} layers." if graph.n_layers > _MOST_LAYERS else ""
+
+
+def layer_pair_rows(graph: MultiplexGraph, values: Callable[[int, int], Row]) -> Rows:
+    """A row for each ordered pair of shown layers, for a heat map; ``values`` takes the two layers' numbers."""
+    shown = shown_layers(graph)
+    return [{"layer": graph.layers[a], "other layer": graph.layers[b], **values(a, b)} for a in shown for b in shown]
 
 
 def _layer_sizes(stats: GraphStats) -> Figure:
@@ -56,11 +64,11 @@ def _layer_sizes(stats: GraphStats) -> Figure:
         for layer in largest
     ]
     hints = charts.tooltip({name: name for name in rows[0]}, **{"mean degree": ".2f", "density": ".2~e"})
-    spec = charts.bars(charts.number("nodes", "nodes"), charts.category("layer", None), hints, ",")
+    spec = charts.bars(charts.number("nodes", "nodes"), charts.category("layer"), hints, ",")
     return Figure("layer-sizes", "Layers and their sizes", "Nodes of each layer, the largest first.", rows, spec)
 
 
-def _degrees(graph: MultiplexGraph, stats: GraphStats) -> Figure:
+def _degrees(graph: MultiplexGraph) -> Figure:
     rows: list[Row] = []
     for layer in shown_layers(graph):
         degree = np.sort(graph.degree[graph.layer_nodes(layer)])
@@ -72,17 +80,12 @@ def _degrees(graph: MultiplexGraph, stats: GraphStats) -> Figure:
             {"layer": graph.layers[layer], "degree": int(value), "share": float(count / len(degree))}
             for value, count in zip(values, at_least, strict=True)
         ]
+    log = {"type": "log", "nice": False}
+    few, percent = {"tickCount": 4}, {"tickCount": 4, "format": ".2~%"}
     spec = charts.lines(
-        charts.number(
-            "degree", "links of a node (at least)", scale={"type": "log", "nice": False}, axis={"tickCount": 4}
-        ),
-        charts.number(
-            "share",
-            "share of nodes",
-            scale={"type": "log", "nice": False, "domainMax": 1},
-            axis={"format": ".2~%", "tickCount": 4},
-        ),
-        charts.colour("layer"),
+        charts.number("degree", "links of a node (at least)", scale=log, axis=few),
+        charts.number("share", "share of nodes", scale={**log, "domainMax": 1}, axis=percent),
+        charts.category("layer"),
         "degree",
         charts.tooltip({"layer": "layer", "degree": "links, at least", "share": "share"}, share=".2~%"),
     )
@@ -92,57 +95,39 @@ def _degrees(graph: MultiplexGraph, stats: GraphStats) -> Figure:
 
 def _overlap(graph: MultiplexGraph, stats: GraphStats) -> Figure:
     found = _by_pair(stats)
-    rows: list[Row] = []
-    for a in shown_layers(graph):
-        for b in shown_layers(graph):
-            one = found.get((a, b))
-            nodes = stats.per_layer[a].nodes
-            share = 1.0 if one is None else one.units_shared / nodes
-            rows.append(
-                {
-                    "layer": graph.layers[a],
-                    "other layer": graph.layers[b],
-                    "share": share,
-                    "units": nodes if one is None else one.units_shared,
-                }
-            )
-    hints = charts.tooltip(
-        {"layer": "of layer", "other layer": "also in", "share": "share", "units": "units"}, share=".1%", units=","
-    )
+
+    def values(a: int, b: int) -> Row:
+        nodes = stats.per_layer[a].nodes
+        units = nodes if a == b else found[a, b].units_shared
+        return {"share": units / nodes, "units": units}
+
+    titles = {"layer": "of layer", "other layer": "also in", "share": "share", "units": "units"}
+    hints = charts.tooltip(titles, share=".1%", units=",")
     spec = charts.heat_map("other layer", "layer", "share", len(shown_layers(graph)), hints, ".0%", [0, 1])
-    caption = "Share of a layer's (row) units that are known to be in the other layer (column) too." + which_layers(
-        graph
-    )
-    return Figure("overlap", "Who is where: units in common", caption, rows, spec)
+    caption = "Share of a layer's (row) units that are known to be in the other layer (column) too."
+    rows = layer_pair_rows(graph, values)
+    return Figure("overlap", "Who is where: units in common", caption + which_layers(graph), rows, spec)
 
 
 def _links_in_common(graph: MultiplexGraph, stats: GraphStats) -> Figure:
     found = _by_pair(stats)
-    rows: list[Row] = []
-    for a in shown_layers(graph):
-        for b in shown_layers(graph):
-            one = found.get((a, b))
-            share = None if one is None or not one.links_possible else one.links_shared / one.links_possible
-            rows.append(
-                {
-                    "layer": graph.layers[a],
-                    "other layer": graph.layers[b],
-                    "share": share,
-                    "links in both": None if one is None else one.links_shared,
-                    "possible": None if one is None else one.links_possible,
-                }
-            )
-    hints = charts.tooltip(
-        {"layer": "layer", "other layer": "other layer", "share": "share", "links in both": "in both",
-         "possible": "possible"},
-        share=".1%",
-    )  # fmt: skip
+
+    def values(a: int, b: int) -> Row:
+        if a == b:
+            return {"share": None, "links in both": None, "possible": None}
+        both, possible = found[a, b].links_shared, found[a, b].links_possible
+        return {"share": both / possible if possible else None, "links in both": both, "possible": possible}
+
+    titles = {"layer": "layer", "other layer": "other layer", "share": "share", "links in both": "in both"}
+    hints = charts.tooltip({**titles, "possible": "possible"}, share=".1%")
     spec = charts.heat_map("other layer", "layer", "share", len(shown_layers(graph)), hints, ".0%", [0, 1])
     caption = (
         "Of the links of the sparser layer whose two ends are known in both layers: the share that are links in the "
-        "other layer too." + which_layers(graph)
+        "other layer too."
     )
-    return Figure("links-in-common", "Who is tied to whom: links in common", caption, rows, spec)
+    rows = layer_pair_rows(graph, values)
+    title = "Who is tied to whom: links in common"
+    return Figure("links-in-common", title, caption + which_layers(graph), rows, spec)
 
 
 def _by_pair(stats: GraphStats) -> dict[tuple[int, int], OverlapStats]:
@@ -164,7 +149,7 @@ def _presence(graph: MultiplexGraph) -> Figure:
         names = " + ".join(graph.layers[layer] for layer in present)
         rows.append({"layers": names, "number of layers": len(present), "units": count, "share": count / graph.n_units})
     hints = charts.tooltip({"layers": "in exactly", "units": "units", "share": "share"}, units=",", share=".1%")
-    spec = charts.bars(charts.number("units", "units"), charts.category("layers", None), hints, ",")
+    spec = charts.bars(charts.number("units", "units"), charts.category("layers"), hints, ",")
     some = (
         f" The {_MOST_PATTERNS} most frequent of {len(patterns):,} patterns." if len(patterns) > _MOST_PATTERNS else ""
     )

@@ -1,81 +1,110 @@
-"""The report of the demonstration: a planted network, links hidden from it, and two models that predict them."""
+"""Which sections a run, the demonstration and recorded results have, and the files of a report."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from mpxgat.errors import InputError, OutputError, printable
-from mpxgat.evaluation import Repetitions, Summary
+from mpxgat.evaluation import Repetitions
 from mpxgat.experiments.records import CellRecord, ResultsFile
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.files import Content, check_readable, write_files
+from mpxgat.matching.match import Matcher, match_all
 from mpxgat.models.auto import Auto
-from mpxgat.models.base import Model, make_model
+from mpxgat.models.base import Model
 from mpxgat.models.mpxgat import MPXGAT
 from mpxgat.report.calibration import calibration_section
-from mpxgat.report.charts import chart_script, to_png, to_svg
-from mpxgat.report.comparison import MEASURES, Reached, comparison_figures, results_sections
-from mpxgat.report.curves import HeldOut, Judged, curves_section, judge, words_of_split
+from mpxgat.report.charts import Rows, to_png, to_svg
+from mpxgat.report.comparison import models_section, results_sections, rules_section
+from mpxgat.report.curves import HeldOut, curves_section, score
 from mpxgat.report.embedding import embedding_section
-from mpxgat.report.explorer import explorer_fragment
+from mpxgat.report.explorer import explorer_section
 from mpxgat.report.matches import matches_section
 from mpxgat.report.network import network_section
-from mpxgat.report.page import Section, Stage, csv_file, json_file, only, page, section
-from mpxgat.report.training import attention_section, history_figures, training_section, trials_figure
+from mpxgat.report.page import Page, Section
+from mpxgat.report.training import attention_section, demo_training_section, training_section
 from mpxgat.splits import Split
+
+_NOT_EVALUATED = (
+    "Not evaluated: the run has seen every link of its network, and no second fit without some of them was asked for. "
+    "Make the report without --no-refit to have curves and figures on hidden links."
+)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A step on the way to a report, so that a command can say what it is doing.
+
+    make    its sections in order, None for one that the model has nothing for
+    """
+
+    title: str
+    make: Callable[[], Sequence[Section | None]]
+
+    def sections(self) -> list[Section]:
+        """Do it."""
+        return [section for section in self.make() if section is not None]
+
+
+def run_stages(model: Model, dataset: str, held_out: HeldOut | None) -> list[Stage]:
+    """The steps to the report of a fitted model: its network, what it learned, how well it predicts, who is who.
+
+    dataset     its name, which tells the published figures
+    held_out    the model to be evaluated, or None: then nothing is said of predictions
+    """
+    return [
+        Stage("looking at the network", lambda: [network_section(model.graph)]),
+        Stage("looking at the training", lambda: [training_section(model), attention_section(model)]),
+        Stage("drawing maps of the embeddings", lambda: [embedding_section(model)]),
+        Stage("evaluating predictions", lambda: _prediction(held_out, dataset)),
+        Stage("matching", lambda: _matches(model, None)),
+        Stage("checking probabilities", lambda: [calibration_section(held_out) if held_out else None]),
+        Stage("making the explorer", lambda: [explorer_section(model)]),
+    ]
+
+
+def _prediction(held_out: HeldOut | None, dataset: str) -> list[Section | None]:
+    if held_out is None:
+        return [Section("prediction", "Predicting hidden links", _NOT_EVALUATED)]
+    scored = score(held_out)
+    return [curves_section(scored), rules_section(scored, dataset)]
 
 
 def demo_stages(
     graph: MultiplexGraph, split: Split, auto: Auto, mpxgat: MPXGAT, results: Sequence[tuple[str, Repetitions]]
 ) -> list[Stage]:
-    """The steps to the report; both models were fitted on the training graph of the split."""
-    held_out = HeldOut(auto, split, graph, words_of_split(split))
+    """The steps to the report of the demonstration: results first, then how the models came to them.
+
+    graph       planted; both models were fitted on the training graph of its split
+    results     of all models that were compared, by name
+    """
+    held_out = HeldOut(auto, split, graph, refitted=False)
     return [
         Stage("looking at the network", lambda: [network_section(graph)]),
-        Stage("comparing models", lambda: [_comparison(results)]),
-        Stage("judging predictions", lambda: [curves_section(judge(held_out))]),
-        Stage("checking probabilities", lambda: only(calibration_section(held_out))),
-        Stage("matching", lambda: only(matches_section(auto, graph))),
-        Stage("looking at the training", lambda: [_training(auto, mpxgat)]),
-        Stage("drawing maps of the embeddings", lambda: only(embedding_section(mpxgat))),
-        Stage("summing up attention", lambda: only(attention_section(mpxgat))),
-        Stage("making the explorer", lambda: [Section(explorer_fragment(auto))]),
+        Stage("comparing models", lambda: [models_section(results)]),
+        Stage("evaluating predictions", lambda: [curves_section(score(held_out))]),
+        Stage("matching", lambda: _matches(auto, graph)),
+        Stage("checking probabilities", lambda: [calibration_section(held_out)]),
+        Stage("looking at the training", lambda: [demo_training_section(auto, mpxgat), attention_section(mpxgat)]),
+        Stage("drawing maps of the embeddings", lambda: [embedding_section(mpxgat)]),
+        Stage("making the explorer", lambda: [explorer_section(auto)]),
     ]
 
 
-def _comparison(results: Sequence[tuple[str, Repetitions]]) -> Section:
-    found = [Reached(name, name, _measures(repetitions)) for name, repetitions in results]
-    times = {1: "once"}.get(seeds := len(results[0][1].seeds), f"{seeds} times")
-    lead = (
-        f"Links were hidden {times}; each model was fitted on the rest and predicted the hidden ones. The "
-        "model 'auto' takes the best of several by itself; 'mpxgat' is the paper's; 'rules' learns nothing; 'degree' "
-        "only counts links."
-    )
-    return section("comparison", "Models beside each other", lead, comparison_figures(found, "", "comparison"))
+def _matches(model: Model, truth: MultiplexGraph | None) -> list[Section | None]:
+    if not isinstance(model, Matcher) or model.graph.n_layers < 2:
+        return []
+    return [matches_section(model, match_all(model), truth)]
 
 
-def _measures(repetitions: Repetitions) -> dict[str, Summary]:
-    found = {}
-    for measure in MEASURES:
-        kind, _, name = measure.partition(".")
-        values = [
-            getattr(one, kind).values[name] for one in repetitions.evaluations if name in getattr(one, kind).values
-        ]
-        if values:
-            found[measure] = Summary.of(values)
-    return found
-
-
-def _training(auto: Auto, mpxgat: MPXGAT) -> Section:
-    figures = [*([trials_figure(auto)] if auto.trials else []), *history_figures(mpxgat.history)]
-    lead = (
-        "What 'auto' tried before it chose, and how 'mpxgat' was trained: each layer for itself, then between layers."
-    )
-    return section("training", "Training", lead, figures)
-
-
-# The report of recorded results: models beside each other, data set by data set.
+def results_stages(records: Sequence[CellRecord]) -> list[Stage]:
+    """The steps to the report of recorded results: models beside each other, data set by data set."""
+    return [Stage("comparing models", lambda: results_sections(records))]
 
 
 def read_results(paths: Sequence[Path]) -> list[CellRecord]:
@@ -90,88 +119,16 @@ def read_results(paths: Sequence[Path]) -> list[CellRecord]:
     return list(found.values())
 
 
-def results_stages(records: Sequence[CellRecord]) -> list[Stage]:
-    """The steps to the report."""
-    return [Stage("comparing models", lambda: results_sections(records))]
-
-
-# The report of a run: its network, its training, its predictions, its embeddings, its matches, and an explorer.
-
-
-_NOT_JUDGED = (
-    "Not judged: the run has seen every link of its network, and no second fit without some of them was asked for. "
-    "Make the report without --no-refit to have curves and figures on hidden links."
-)
-
-
-def run_stages(model: Model, dataset: str, held_out: HeldOut | None) -> list[Stage]:
-    """The steps to the report of a fitted model.
-
-    dataset     its name, which tells the published figures
-    held_out    the model to be judged, or None: then nothing is said of predictions
-    """
-    judging = [Stage("judging predictions", lambda: only(_not_judged()))]
-    if held_out is not None:
-        judging = [
-            Stage("judging predictions", lambda: judged_sections(held_out, dataset)),
-            Stage("checking probabilities", lambda: only(calibration_section(held_out))),
-        ]
-    return [
-        Stage("looking at the network", lambda: [network_section(model.graph)]),
-        Stage("looking at the training", lambda: only(training_section(model))),
-        *judging,
-        Stage("drawing maps of the embeddings", lambda: only(embedding_section(model))),
-        Stage("summing up attention", lambda: only(attention_section(model))),
-        Stage("matching", lambda: only(matches_section(model, None))),
-        Stage("making the explorer", lambda: [Section(explorer_fragment(model))]),
-    ]
-
-
-def judged_sections(held_out: HeldOut, dataset: str) -> list[Section]:
-    """How well a model predicts hidden links, and how well the rules of thumb do."""
-    judged = judge(held_out)
-    found = [_reached(judged)]
-    if held_out.model.name != "rules":
-        rules = make_model("rules").fit(held_out.split.train)
-        found.append(_reached(judge(HeldOut(rules, held_out.split, held_out.whole, held_out.words))))
-    figures = comparison_figures(found, dataset, "comparison")
-    lead = (
-        "The rules of thumb (transitivity, uniqueness, shared neighbours) are the yardstick: they learn nothing. Where "
-        "the MPXGAT paper has figures for this data set and model, they stand beside."
-    )
-    compared = section("comparison", "Beside the rules of thumb", f"{lead} {held_out.words}", figures)
-    return [curves_section(judged), *([compared] if figures else [])]
-
-
-def _reached(judged: Judged) -> Reached:
-    """AUC of one split."""
-    model = judged.held_out.model
-    label = f"auto ({model.chosen.name})" if isinstance(model, Auto) else model.name
-    values = {"intra.auc": judged.intra.together.auc(), "inter.auc": judged.inter.together.auc()}
-    known = {measure: Summary.of([value]) for measure, value in values.items() if value == value}  # without NaN
-    return Reached(model.name, label, known)
-
-
-def _not_judged() -> Section:
-    return section("prediction", "Predicting hidden links", _NOT_JUDGED)
-
-
-# The files of a report: the page, the records of its figures and tables beside it, and pictures for papers.
-
-
-def write_report(path: Path, title: str, lead: str, sections: Sequence[Section]) -> Path:
+def write_report(path: Path, page: Page) -> Path:
     """Write the page, and in the folder beside it that `records_folder` names each figure's records as JSON and CSV.
 
     All are written or none; files of an older report are replaced.
     """
-    drawn = any(section.figures for section in sections)
-    text = page(
-        title, [section.fragment for section in sections], lead=lead, libraries=[chart_script()] if drawn else []
-    )
+    text = page.html()
     folder = records_folder(path)
     files: dict[Path, Content] = {}
-    for each in sections:
-        for name, rows in each.records().items():
+    for section in page.sections:
+        for name, rows in section.records().items():
             files[folder / f"{name}.json"] = json_file(rows)
             files[folder / f"{name}.csv"] = csv_file(rows)
     if files:
@@ -190,11 +147,26 @@ def write_figures(folder: Path, sections: Sequence[Section]) -> list[Path]:
     """Write each figure as SVG and PNG into a folder; the same records give the same bytes."""
     _make(folder)
     files: dict[Path, Content] = {}
-    for each in sections:
-        for figure in each.figures:
+    for section in sections:
+        for figure in section.figures:
             files[folder / f"{figure.name}.svg"] = to_svg(figure.on_paper())
             files[folder / f"{figure.name}.png"] = to_png(figure.on_paper())
     return write_files(files)
+
+
+def json_file(rows: Rows) -> bytes:
+    """A list of objects, one a line."""
+    lines = ",\n".join(json.dumps(dict(row), allow_nan=False) for row in rows)
+    return f"[\n{lines}\n]\n".encode()
+
+
+def csv_file(rows: Rows) -> bytes:
+    """A header and a line for each row, None as nothing; only the header's line end if there are no rows."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows([dict(row) for row in rows])
+    return text.getvalue().encode(errors="backslashreplace")
 
 
 def _make(folder: Path) -> None:

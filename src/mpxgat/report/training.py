@@ -1,4 +1,7 @@
-"""How training went: loss, validation and β over the epochs; what was tried where a model chooses."""
+"""What a model learned: loss, validation and β over the epochs, what was tried where a model chooses, and attention.
+
+Attention: how evenly MPXGAT's is spread over a node's neighbours, and how much of it a node gives itself.
+"""
 
 from __future__ import annotations
 
@@ -15,28 +18,31 @@ from mpxgat.models.evidence.model import Evidence
 from mpxgat.models.mpxgat import MPXGAT
 from mpxgat.nn.attention import Neighbourhood
 from mpxgat.report import charts
+from mpxgat.report.charts import Row, Rows
 from mpxgat.report.network import which_layers
-from mpxgat.report.page import Figure, Row, Rows, Section, section
+from mpxgat.report.page import Figure, Section
 
 History = Mapping[str, Sequence[Mapping[str, float]]]
 _MOST_PARTS = 12
+_MOST_SPREADS = 25
+_PERCENTILES = (5, 25, 50, 75, 95)
 _BETA = "beta"
 
 
 def training_section(model: Model) -> Section | None:
     """Figures about a model's training; None if nothing was trained."""
-    figures = [trials_figure(model)] if isinstance(model, Auto) and model.trials else []
     history, whose = _history(model)
-    figures += history_figures(history)
-    if not figures:
-        return None
-    return section("training", "Training", f"How the model {model.name!r} was trained.{whose}", figures)
+    figures = [*(_trials(model) if isinstance(model, Auto) else []), *_over_time(history)]
+    summary = f"How the model {model.name!r} was trained.{whose}"
+    return Section("training", "Training", summary, figures) if figures else None
 
 
-def history_figures(history: History) -> list[Figure]:
-    """Loss, validation and β over the epochs, as far as the history has them."""
-    shown = dict(list(history.items())[-_MOST_PARTS:])  # the part between layers is the last
-    return [figure for figure in (_loss(shown), _validation(shown), _beta(shown)) if figure.rows]
+def demo_training_section(auto: Auto, mpxgat: MPXGAT) -> Section:
+    """The trials of one model and the training of another."""
+    summary = (
+        "What 'auto' tried before it chose, and how 'mpxgat' was trained: each layer for itself, then between layers."
+    )
+    return Section("training", "Training", summary, [*_trials(auto), *_over_time(mpxgat.history)])
 
 
 def _history(model: Model) -> tuple[History, str]:
@@ -52,32 +58,36 @@ def _history(model: Model) -> tuple[History, str]:
     return history, sentence
 
 
-def trials_figure(model: Auto) -> Figure:
-    """Validation AUC of everything that was tried."""
+def _trials(model: Auto) -> list[Figure]:
+    """Validation AUC of everything that was tried, if anything was."""
+    if not model.trials:
+        return []
     rows: Rows = [
         {"model": name, "validation AUC": value, "chosen": name == model.chosen.name}
         for name, value in model.trials.items()
     ]
     hints = charts.tooltip({"model": "model", "validation AUC": "AUC", "chosen": "chosen"}, **{"validation AUC": ".4f"})
-    value = charts.number("validation AUC", "mean of intra and inter AUC", scale={"domain": [0, 1]})
-    spec = charts.bars(value, charts.category("model", None), hints, ".3f")
-    caption = f"Judged on links hidden again from the training links; {model.chosen.name!r} was taken."
-    return Figure("trials", "What was tried", caption, rows, spec)
+    value = charts.number("validation AUC", "mean of intra and inter AUC", scale=charts.UNIT)
+    spec = charts.bars(value, charts.category("model"), hints, ".3f")
+    caption = f"Evaluated on links hidden again from the training links; {model.chosen.name!r} was taken."
+    return [Figure("trials", "What was tried", caption, rows, spec)]
+
+
+def _over_time(history: History) -> list[Figure]:
+    """Loss, validation and β over the epochs, as far as the history has them."""
+    shown = dict(list(history.items())[-_MOST_PARTS:])  # the part between layers is the last
+    return [figure for figure in (_loss(shown), _validation(shown), _beta(shown)) if figure.rows]
 
 
 def _loss(history: History) -> Figure:
-    spec = _over_epochs("loss", "loss", {"zero": False})
-    return Figure("loss", "Loss", "Loss over the epochs of each part.", _column(history, "loss"), spec)
+    rows = _column(history, "loss", "loss")
+    return Figure("loss", "Loss", "Loss over the epochs of each part.", rows, _by_epoch("loss", "loss"))
 
 
 def _validation(history: History) -> Figure:
-    spec = _over_epochs("validation AUC", "validation AUC", {"zero": False})
+    rows = _column(history, "validation", "validation AUC")
     caption = "AUC on links cut from the training links; training stops when it no longer rises, and the best is kept."
-    rows: Rows = [
-        {"part": row["part"], "epoch": row["epoch"], "validation AUC": row["validation"]}
-        for row in _column(history, "validation")
-    ]
-    return Figure("validation", "Validation", caption, rows, spec)
+    return Figure("validation", "Validation", caption, rows, _by_epoch("validation AUC", "validation AUC"))
 
 
 def _beta(history: History) -> Figure:
@@ -85,37 +95,28 @@ def _beta(history: History) -> Figure:
     for part, points in history.items():
         for name in dict.fromkeys(key for point in points for key in point if key.startswith(_BETA)):
             block = name.removeprefix(_BETA).strip("_")
-            label = f"block {block}" if block else part
-            rows += [{"part": label, "epoch": int(p["epoch"]), "beta": p[name]} for p in points if name in p]
-    spec = _over_epochs("beta", "β", {"zero": False})
+            rows += _column({f"block {block}" if block else part: points}, name, "beta")
     caption = "β, learned: ReLU(β) is the weight of the part within layers, 1 − ReLU(β) that of the part between them."
-    return Figure("beta", "β over time", caption, rows, spec)
+    return Figure("beta", "β over time", caption, rows, _by_epoch("beta", "β"))
 
 
-def _column(history: History, name: str) -> Rows:
+def _column(history: History, name: str, shown: str) -> Rows:
     return [
-        {"part": part, "epoch": int(point["epoch"]), name: point[name]}
+        {"part": part, "epoch": int(point["epoch"]), shown: point[name]}
         for part, points in history.items()
         for point in points
         if name in point
     ]
 
 
-def _over_epochs(column: str, title: str, scale: Mapping[str, object]) -> charts.Spec:
+def _by_epoch(column: str, title: str) -> charts.Spec:
     return charts.lines(
         charts.number("epoch", "epoch", scale={"zero": False, "nice": False}),
-        charts.number(column, title, scale=dict(scale)),
-        charts.colour("part"),
+        charts.number(column, title, scale={"zero": False}),
+        charts.category("part"),
         "epoch",
         charts.tooltip({"part": "part", "epoch": "epoch", column: title}, **{column: ".4f"}),
     )
-
-
-# Whom nodes listen to: how evenly MPXGAT's attention is spread, and how much of it a node gives itself.
-
-
-_PERCENTILES = (5, 25, 50, 75, 95)
-_MOST_SPREADS = 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,27 +140,27 @@ def attention_section(model: Model) -> Section | None:
     if not spreads:
         return None
     figures = [
-        _figure(
+        _percentiles(
             "attention-evenness",
             "How evenly attention is spread",
             "1: a node listens to all its neighbours alike; 0: to one alone. Line: 5th to 95th percentile of the "
             "nodes, bar: middle half, tick: median." + which_layers(model.graph),
             "evenness",
-            [(spread.part, spread.evenness) for spread in spreads],
+            {spread.part: spread.evenness for spread in spreads},
         ),
-        _figure(
+        _percentiles(
             "attention-own",
             "How much a node listens to itself",
             "Weight of the node itself among those it listens to; percentiles as before." + which_layers(model.graph),
             "own weight",
-            [(spread.part, spread.own) for spread in spreads],
+            {spread.part: spread.own for spread in spreads},
         ),
     ]
-    lead = (
+    summary = (
         "A node's vector is a mean of its neighbours' and its own, weighted by attention. Means over blocks and heads; "
         "nodes without neighbours are left out."
     )
-    return section("attention", "Attention", lead, figures)
+    return Section("attention", "Attention", summary, figures)
 
 
 def attention_spreads(model: MPXGAT) -> Iterator[Spread]:
@@ -182,17 +183,15 @@ def _spread(label: str, weights: NDArray[np.float64], around: Neighbourhood) -> 
     return Spread(label, np.clip(evenness, 0, 1), own[social])
 
 
-def _figure(name: str, title: str, caption: str, axis: str, values: list[tuple[str, NDArray[np.float64]]]) -> Figure:
-    rows: list[Row] = []
-    for part, found in values:
-        levels = np.percentile(found, _PERCENTILES).tolist()
-        rows.append(
-            {
-                "part": part,
-                "nodes": len(found),
-                **{f"p{p}": level for p, level in zip(_PERCENTILES, levels, strict=True)},
-            }
-        )
+def _percentiles(name: str, title: str, caption: str, axis: str, parts: Mapping[str, NDArray[np.float64]]) -> Figure:
+    rows: Rows = [
+        {
+            "part": part,
+            "nodes": len(values),
+            **{f"p{p}": float(np.percentile(values, p)) for p in _PERCENTILES},
+        }
+        for part, values in parts.items()
+    ]
     formats = {f"p{p}": ".3f" for p in _PERCENTILES}
     hints = charts.tooltip({"part": "part", "nodes": "nodes", "p50": "median", "p5": "5%", "p95": "95%"}, **formats)
-    return Figure(name, title, caption, rows, charts.spreads(charts.category("part", None), axis, hints, [0, 1]))
+    return Figure(name, title, caption, rows, charts.spreads(charts.category("part"), axis, hints, [0, 1]))

@@ -90,9 +90,9 @@ function bandMarks(network, band) {
   };
   const inOrder = [...band.drawn].sort((a, b) => turn(a) - turn(b));
   const marks = inOrder.map((node) => {
-    const told = `${network.ids[node]}, neighbour, layer ${layer}`;
+    const label = `${network.ids[node]}, neighbour, layer ${layer}`;
     const kind = network.copies(node).length > 1 ? "ex-node" : "ex-node ex-alone";
-    return nodeMark(network, node, band.points.get(node), band.labels.get(node), kind, told);
+    return nodeMark(network, node, band.points.get(node), band.labels.get(node), kind, label);
   });
   return [centre, ...marks];
 }

@@ -2,11 +2,11 @@
 
 const ARRAYS = { uint8: Uint8Array, uint16: Uint16Array, int32: Int32Array, float32: Float32Array };
 
-function unpack(packed) {
-  const text = atob(packed.base64);
+function decodedNumbers({ type, base64 }) {
+  const text = atob(base64);
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);
-  return new ARRAYS[packed.type](bytes.buffer);
+  return new ARRAYS[type](bytes.buffer);
 }
 
 // Values grouped by key: `of(key)` are the values of the rows that have the key, in the rows' order.
@@ -63,8 +63,8 @@ class Network {
     this.layers = data.layers;
     this.layerStart = data.layer_start;
     this.size = data.ids.length;
-    this.links = joined(unpack(data.intra), this.size);
-    this.unit = units(unpack(data.inter), this.size);
+    this.links = joined(decodedNumbers(data.intra), this.size);
+    this.unit = units(decodedNumbers(data.inter), this.size);
     this.members = new Groups(this.unit, Int32Array.from({ length: this.size }, (_, i) => i), this.size);
     this.whyNone = data.why_none ?? "";
     this.candidates = data.candidates ? new Candidates(data.candidates, this.size) : null;
@@ -118,13 +118,13 @@ class Candidates {
     this.least = data.least;
     this.leftOut = data.left_out;
     this.silence = data.silence;
-    this.pairs = unpack(data.pairs);
-    this.probability = unpack(data.probability);
-    this.base = unpack(data.base);
-    this.start = unpack(data.start);
-    this.label = unpack(data.label);
-    this.finding = unpack(data.finding);
-    this.contribution = unpack(data.contribution);
+    this.pairs = decodedNumbers(data.pairs);
+    this.probability = decodedNumbers(data.probability);
+    this.base = decodedNumbers(data.base);
+    this.start = decodedNumbers(data.start);
+    this.label = decodedNumbers(data.label);
+    this.finding = decodedNumbers(data.finding);
+    this.contribution = decodedNumbers(data.contribution);
     this.labels = data.labels;
     this.findings = data.findings;
     this.rows = new Groups(this.pairs, Int32Array.from(this.pairs, (_, i) => i >> 1), count);

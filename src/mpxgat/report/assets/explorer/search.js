@@ -25,15 +25,15 @@ class Search {
 
   // {hits, total}: the best entries, and how many there are in all.
   find(text) {
-    const wanted = text.trim().toLowerCase();
-    if (!wanted) return { hits: [], total: 0 };
+    const query = text.trim().toLowerCase();
+    if (!query) return { hits: [], total: 0 };
     const [exact, begins, contains] = [[], [], []];
     let total = 0;
     for (let i = 0; i < this.keys.length; i += 1) {
-      const place = this.keys[i].indexOf(wanted);
+      const place = this.keys[i].indexOf(query);
       if (place < 0) continue;
       total += 1;
-      const list = place > 0 ? contains : this.keys[i].length === wanted.length ? exact : begins;
+      const list = place > 0 ? contains : this.keys[i].length === query.length ? exact : begins;
       if (list.length < MOST_HITS) list.push(this.entries[i]);
     }
     return { hits: [...exact, ...begins, ...contains].slice(0, MOST_HITS), total };
