@@ -1,11 +1,11 @@
 """Write constraints.txt anew: the exact version of everything that `make` installs, and of what builds the package.
 
-    python scripts/pins.py                    keep the pins there are, add what is missing, drop what is no longer needed
-    python scripts/pins.py --upgrade ray      choose the newest version that fits for these packages
-    python scripts/pins.py --upgrade all      ... for all but those in HELD
+    python scripts/pins.py                   keep the pins there are, add what is missing, drop what is not needed
+    python scripts/pins.py --upgrade ray     choose the newest version that fits for these packages
+    python scripts/pins.py --upgrade all     ... for all but those in HELD
 
-pip itself resolves, without installing anything, from the same indexes and folders that `make setup` uses. Pins are made for the
-Python that runs this; a constraint for a package that another platform does not need does nothing there.
+pip itself resolves, without installing anything, from the same indexes and folders that `make setup` uses. Pins are
+made for the Python that runs this; a pin of a package that another platform does not need does nothing there.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PINS = ROOT / "constraints.txt"
 
-# Upgraded only when named: which build of torch is offered (CPU or CUDA, gigabytes apart) depends on its version and on the index.
+# Upgraded only when named: which build is offered, CPU or CUDA (gigabytes), depends on the version and the index.
 HELD = {"torch"}
 
 # hatchling asks for it when it builds an editable install; this stands nowhere but in its code.
@@ -28,10 +28,11 @@ EDITABLE_BUILD = ["editables"]
 
 HEAD = """\
 # The exact versions that `make` and continuous integration install, so that a run can be repeated.
-# Written by `make pins`, which keeps these versions and adds what is missing; `make pins UPGRADE="ray optuna"` takes the newest
-# of those packages, `make pins UPGRADE=all` of all but torch. pyproject.toml has the ranges. Run the checks, commit both together.
-# Versions are without a build suffix (+cpu), and there are no hashes: builds of torch differ between indexes. What a CUDA build
-# of torch needs besides is pinned by torch itself.
+# Written by `make pins`, which keeps these versions, adds what is missing and drops what is no longer needed.
+# `make pins UPGRADE="ray optuna"` takes the newest of those packages, `make pins UPGRADE=all` of all but torch.
+# The ranges are in pyproject.toml. Run the checks, then commit both together.
+# No hashes and no build suffix (+cpu): builds of torch differ between indexes. Left out: the packages that a CUDA
+# build of torch brings along.
 """
 INSTALLED = "# what `make setup` installs"
 BUILD = "# what builds the package; not installed"
@@ -43,7 +44,7 @@ def normal(name: str) -> str:
 
 
 def read_pins(text: str) -> dict[str, str]:
-    """Normal name -> version, of the lines `name==version` in a constraints file; markers and comments are passed over."""
+    """Normal name -> version, of the lines `name==version` of a constraints file, without markers and comments."""
     pins = {}
     for line in text.splitlines():
         if found := re.match(r"([A-Za-z0-9._-]+)==([^\s;#]+)", line):
@@ -55,12 +56,16 @@ def kept(pins: dict[str, str], upgrade: list[str]) -> dict[str, str]:
     """The pins that stay as they are."""
     named = {normal(name) for name in upgrade}
     if unknown := named - pins.keys() - {"all"}:
-        raise SystemExit(f"error: {PINS.name} has no pin of {', '.join(sorted(unknown))}; give names that stand in it, or all")
-    return {name: version for name, version in pins.items() if name not in named and ("all" not in named or name in HELD)}
+        raise SystemExit(
+            f"error: {PINS.name} has no pin of {', '.join(sorted(unknown))}; give names that stand in it, or all"
+        )
+    return {
+        name: version for name, version in pins.items() if name not in named and ("all" not in named or name in HELD)
+    }
 
 
 def resolve(requirements: list[str], pins: dict[str, str]) -> dict[str, str]:
-    """Normal name -> version of all that pip would install for the requirements into an empty environment, given the pins.
+    """Normal name -> version of all that pip would install for the requirements in an empty environment.
 
     The package itself is left out, and so are local suffixes of versions. Fails as pip does, whose message is shown.
     """
