@@ -5,7 +5,7 @@ PYTHONS := python3.11 python3.12 python3.13 python3
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-ray endurance lint types docs clean
+.PHONY: help setup demo test test-ray endurance lint types docs pins clean
 
 help:
 	@echo "make demo       install what the package needs, run it on a built-in network, print a table, write a report"
@@ -15,6 +15,7 @@ help:
 	@echo "make lint       style, format and import direction"
 	@echo "make types      mypy in strict mode"
 	@echo "make docs       the documentation as a site, in site/; warnings are errors"
+	@echo "make pins       write constraints.txt anew; UPGRADE=\"ray optuna\" or UPGRADE=all takes the newest versions"
 	@echo "make setup      only the set-up for development, in $(VENV)"
 	@echo "make clean      remove $(VENV) and everything that tools have left behind"
 
@@ -46,6 +47,10 @@ types: $(VENV)/.dev
 docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+# Nothing is installed by it: pip only resolves.
+pins: | $(BIN)/pip
+	$(BIN)/python scripts/pins.py $(if $(UPGRADE),--upgrade $(UPGRADE))
+
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist site
 	find src tests benchmarks scripts docs examples -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -59,12 +64,16 @@ $(BIN)/pip:
 	done; \
 	echo "error: no Python 3.11 or newer with its venv module found (tried $(PYTHONS)); install one and run make again" >&2; exit 1
 
+# The pins hold for what is installed and for the backend that builds the package: older versions of pip take the first variable
+# for both, newer ones (25.3) the second for the backend.
+INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check
+
 # Stamps: the set-up happens once, and again when what it depends on has changed.
 $(VENV)/.base: pyproject.toml constraints.txt | $(BIN)/pip
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[report]'
+	$(INSTALL) -e '.[report]'
 	@touch $@
 
 # The set-up for development contains the other one.
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/pip
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(INSTALL) -e '.[dev]'
 	@touch $(VENV)/.base $@
