@@ -43,6 +43,11 @@ def set_reproducible_maths() -> None:
         os.environ.setdefault("MKL_CBWR", "AVX2,STRICT")
 
 
+def maths_settings() -> dict[str, str]:
+    """What of that is set in this process, for those of other machines that work for it."""
+    return {name: os.environ[name] for name in ("MKL_CBWR", "OMP_WAIT_POLICY") if name in os.environ}
+
+
 def same_bytes_on_any_threads() -> bool:
     """Whether one seed gives the same bytes on any number of threads; else on the same number of this machine."""
     if processor() != "intel" or not os.environ.get("MKL_CBWR", "").upper().endswith(",STRICT"):

@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
 from mpxgat.errors import SettingError, TrainingError, printable
+from mpxgat.system import maths_settings
 from mpxgat.training.parallel import GroupWork, raise_first
 
 _SECONDS_TO_ANSWER = 10.0
@@ -100,7 +101,8 @@ class RayEngine:
                 socket.create_connection((host, int(port)), timeout=_SECONDS_TO_ANSWER).close()
             # Of a cluster within this machine, Ray must be told that this process is in the machine too.
             here = {"_node_ip_address": host} if host.startswith(_LOOPBACK) else {}
-            ray.init(address=self.address, **quietly, **here)
+            elsewhere = {"env_vars": maths_settings()}  # a Ray started here has this process's environment
+            ray.init(address=self.address, runtime_env=elsewhere, **quietly, **here)
             return
         ray.init(num_cpus=self.jobs, include_dashboard=False, _node_ip_address=_THIS_MACHINE, **quietly)
 
