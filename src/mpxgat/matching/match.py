@@ -230,22 +230,17 @@ def match_all(
         candidates = _candidates(matcher, units, layers, k)
         searched.append(_Searched(layers, candidates, assign(candidates.pairs, candidates.probability, threshold)))
         advance(1)
-    cliques = merge_units(graph, *_assigned(searched))
+    assigned = [(part.candidates.pairs[part.assigned], part.candidates.probability[part.assigned]) for part in searched]
+    cliques = merge_units(graph, *map(np.concatenate, zip(*assigned, strict=True)))
     found = [_agreed(graph, part, cliques) for part in searched]
     outcomes = (
-        _outcome(graph, units, part.layers, part.candidates, rows.pairs, threshold)
+        _outcome(graph, units, part.layers, part.candidates, rows["pairs"], threshold)
         for part, rows in zip(searched, found, strict=True)
     )
-    pairs = np.concatenate([rows.pairs for rows in found])
     return Matches(
         graph=graph,
         threshold=threshold,
-        pairs=pairs,
-        probability=np.concatenate([rows.probability for rows in found]),
-        rank=np.concatenate([rows.rank for rows in found]),
-        runner_up=np.concatenate([rows.runner_up for rows in found]),
-        chosen=np.ones(len(pairs), dtype=bool),
-        joined_by=np.concatenate([rows.joined_by for rows in found]),
+        **{name: np.concatenate([rows[name] for rows in found]) for name in _ARRAYS},
         outcomes=tuple(outcomes),
         notes=_notes(graph, range(graph.n_layers), cliques.pairs, [part.candidates for part in searched]),
     )
@@ -297,10 +292,10 @@ def rank_by_node(node: NDArray[np.integer[Any]], score: NDArray[np.float64]) -> 
     size = np.diff(np.append(first, len(order)))
     start, size = np.repeat(first, size), np.repeat(size, size)  # (k,) of the group that each place belongs to
     place = np.arange(len(order)) - start + 1
-    rival = np.where(place > 1, start, np.minimum(start + 1, len(order) - 1))
+    best_other = np.where(place > 1, start, np.minimum(start + 1, len(order) - 1))
     rank, runner_up = np.empty(len(order), dtype=np.int64), np.empty(len(order))
     rank[order] = place
-    runner_up[order] = np.where(size > 1, score[order[rival]], 0.0)
+    runner_up[order] = np.where(size > 1, score[order[best_other]], 0.0)
     return Ranked(order, rank, runner_up)
 
 
@@ -316,26 +311,8 @@ class _Searched:
     assigned: NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
-class _Agreed:
-    """The matches of a pair of layers that agree with those of the others."""
-
-    pairs: Pairs
-    probability: Numbers
-    rank: NDArray[np.int64]
-    runner_up: Numbers
-    joined_by: Pairs
-
-
-def _assigned(searched: list[_Searched]) -> tuple[Pairs, Numbers]:
-    """All assigned pairs with their probabilities."""
-    pairs = [part.candidates.pairs[part.assigned] for part in searched]
-    probability = [part.candidates.probability[part.assigned] for part in searched]
-    return np.concatenate(pairs), np.concatenate(probability)
-
-
-def _agreed(graph: MultiplexGraph, part: _Searched, cliques: Cliques) -> _Agreed:
-    """The pairs of two layers that are one unit now, ranked among all candidates of their nodes."""
+def _agreed(graph: MultiplexGraph, part: _Searched, cliques: Cliques) -> dict[str, NDArray[Any]]:
+    """The arrays of `Matches` for two layers: the pairs that are one unit now, ranked among all candidates."""
     mine = np.flatnonzero((graph.node_layer[cliques.pairs] == part.layers).all(axis=1))
     wanted = pair_keys(cliques.pairs[mine], graph.n_nodes)
     # Pairs that were no candidates join the list, so that they have a rank.
@@ -349,13 +326,14 @@ def _agreed(graph: MultiplexGraph, part: _Searched, cliques: Cliques) -> _Agreed
     follows = ~assigned[row]
     probability[row[follows]] = np.maximum(probability[row[follows]], cliques.probability[mine[follows]])
     ranked = rank_by_node(pairs[:, 0], probability)
-    return _Agreed(
-        pairs=pairs[row],
-        probability=probability[row],
-        rank=ranked.rank[row],
-        runner_up=ranked.runner_up[row],
-        joined_by=np.where(assigned[row, None], pairs[row], cliques.joined_by[mine]),
-    )
+    return {
+        "pairs": pairs[row],
+        "probability": probability[row],
+        "rank": ranked.rank[row],
+        "runner_up": ranked.runner_up[row],
+        "chosen": np.ones(len(row), dtype=bool),
+        "joined_by": np.where(assigned[row, None], pairs[row], cliques.joined_by[mine]),
+    }
 
 
 # ---- what became of the nodes ---------------------------------------------------------------------------
@@ -392,22 +370,10 @@ def _notes(
 ) -> tuple[str, ...]:
     """Why the model is silent, and which of some layers are tied to no other and got no match; sentences."""
     silence = dict.fromkeys(candidates.silence for candidates in searched if candidates.silence)
-    reached = set(np.flatnonzero(np.bincount(graph.node_layer[matched].ravel())).tolist())
-    wanted = set(layers) - reached
-    untied = (_why_untied(graph, number) for number in _untied_layers(graph).tolist() if number in wanted)
-    return (*silence, *untied)
-
-
-def _untied_layers(graph: MultiplexGraph) -> NDArray[np.int64]:
-    """Layers without any known link to another layer."""
-    tied = np.zeros(graph.n_layers, dtype=bool)
-    tied[graph.node_layer[graph.inter]] = True
-    return np.flatnonzero(~tied)
-
-
-def _why_untied(graph: MultiplexGraph, layer: int) -> str:
-    """A sentence about an untied layer whose nodes are left unmatched."""
-    return (
-        f"layer {quoted(graph.layers[layer])} has no known link to any other layer: nothing ties it to the others, "
+    reached = {*np.unique(graph.node_layer[matched]).tolist(), *np.unique(graph.node_layer[graph.inter]).tolist()}
+    untied = (
+        f"layer {quoted(graph.layers[number])} has no known link to any other layer: nothing ties it to the others, "
         "so its nodes are left unmatched"
+        for number in sorted({*layers} - reached)
     )
+    return (*silence, *untied)

@@ -6,7 +6,6 @@ signals, numbers of pairs computed on a training graph; a list of pairs and a gr
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -78,9 +77,6 @@ class Weighted:
         return total
 
 
-NOTHING = Weighted()
-
-
 # ---- signals of a graph --------------------------------------------------------------------------------
 
 
@@ -100,8 +96,8 @@ def adamic_adar(graph: MultiplexGraph) -> Overlap:
 
 def matched_neighbours(graph: MultiplexGraph) -> Overlap:
     """Number of pairs (x, y), x a neighbour of i and y of j, known to be the same unit."""
-    profile = sparse.csr_array(graph.adjacency.astype(np.float64) @ unit_matrix(graph))
-    return Overlap(profile, profile)
+    rows = sparse.csr_array(graph.adjacency.astype(np.float64) @ unit_matrix(graph))
+    return Overlap(rows, rows)
 
 
 def union_of_layers(graph: MultiplexGraph) -> sparse.csr_array:
@@ -114,8 +110,8 @@ def union_of_layers(graph: MultiplexGraph) -> sparse.csr_array:
 
 def common_neighbours_in_union(graph: MultiplexGraph, union: sparse.csr_array) -> Overlap:
     """Number of units linked with both nodes' units in some layer."""
-    profile = sparse.csr_array(unit_matrix(graph) @ union)
-    return Overlap(profile, profile)
+    rows = sparse.csr_array(unit_matrix(graph) @ union)
+    return Overlap(rows, rows)
 
 
 def linked_in_union(graph: MultiplexGraph, union: sparse.csr_array) -> Overlap:
@@ -148,13 +144,13 @@ class StructuralModel(Model):
         self.intra_signal = self._intra_signal(graph)
         self.inter_signal = self._inter_signal(graph)
 
-    @abstractmethod
     def _intra_signal(self, graph: MultiplexGraph) -> Signal:
-        """What orders pairs within a layer."""
+        """What orders pairs within a layer: nothing, unless a model says otherwise."""
+        return Weighted()
 
-    @abstractmethod
     def _inter_signal(self, graph: MultiplexGraph) -> Signal:
-        """What orders pairs of different layers."""
+        """What orders pairs of different layers: nothing, unless a model says otherwise."""
+        return Weighted()
 
     def _score_intra(self, pairs: NDArray[np.int64]) -> Scores:
         return self.intra_signal(PairList(pairs))
@@ -206,9 +202,6 @@ class Closure(StructuralModel):
     name = "closure"
     description = "inter: 1 if a chain of known links joins the two (transitivity); intra: nothing"
 
-    def _intra_signal(self, graph: MultiplexGraph) -> Signal:
-        return NOTHING
-
     def _inter_signal(self, graph: MultiplexGraph) -> Signal:
         return Relation(KnownUnits.of(graph).same)
 
@@ -219,9 +212,6 @@ class Exclusion(StructuralModel):
     name = "exclusion"
     description = "inter: -1 if the two units both have a node in some layer (uniqueness); intra: nothing"
 
-    def _intra_signal(self, graph: MultiplexGraph) -> Signal:
-        return NOTHING
-
     def _inter_signal(self, graph: MultiplexGraph) -> Signal:
         return Weighted((-1.0, Relation(KnownUnits.of(graph).clash)))
 
@@ -231,9 +221,6 @@ class MatchedNeighbours(StructuralModel):
 
     name = "matched-neighbours"
     description = "inter: neighbours of the one known to be neighbours of the other; intra: nothing"
-
-    def _intra_signal(self, graph: MultiplexGraph) -> Signal:
-        return NOTHING
 
     def _inter_signal(self, graph: MultiplexGraph) -> Signal:
         return matched_neighbours(graph)
@@ -248,9 +235,6 @@ class CommonNeighbours(StructuralModel):
     def _intra_signal(self, graph: MultiplexGraph) -> Signal:
         return common_neighbours(graph)
 
-    def _inter_signal(self, graph: MultiplexGraph) -> Signal:
-        return NOTHING
-
 
 class AdamicAdar(StructuralModel):
     """Adamic–Adar alone."""
@@ -260,9 +244,6 @@ class AdamicAdar(StructuralModel):
 
     def _intra_signal(self, graph: MultiplexGraph) -> Signal:
         return adamic_adar(graph)
-
-    def _inter_signal(self, graph: MultiplexGraph) -> Signal:
-        return NOTHING
 
 
 class Degree(StructuralModel):

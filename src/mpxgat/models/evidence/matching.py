@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpxgat.graph import MultiplexGraph, describe
-from mpxgat.matching.calibration import Calibration
+from mpxgat.matching.calibration import Isotonic
 from mpxgat.matching.match import Candidates, Matcher, layer_pairs, rank_by_node
 from mpxgat.matching.reasons import Explanation, Reason
 from mpxgat.models.evidence.candidates import CandidateSearch, PairArray, against_competitors
@@ -51,7 +51,7 @@ class EvidenceMatching:
         graph: MultiplexGraph,
         features: InterFeatures,
         ensemble: Ensemble,
-        calibration: Calibration,
+        calibration: Isotonic,
         score: Callable[[PairArray], Scores],
         search: CandidateSearch,
     ):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mpxgat.errors import SettingError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
-from mpxgat.matching.calibration import Calibration, calibration_from_arrays
+from mpxgat.matching.calibration import Isotonic
 from mpxgat.matching.match import Candidates, Matches, match_all, match_layers
 from mpxgat.matching.reasons import Explanation, Reason
 from mpxgat.models.anchored import Anchored
@@ -161,7 +161,7 @@ class Evidence(Model):
         self._anchored: Anchored | None = None
         self._ensemble: Ensemble | None = None
         self._intra_classifier: Classifier | None = None
-        self._calibration: Calibration | None = None
+        self._calibration: Isotonic | None = None
         self._validation: dict[str, dict[str, float]] = {}
         self._recall: float | None = None
         self._matching: EvidenceMatching | None = None
@@ -386,7 +386,7 @@ class Evidence(Model):
         inter, intra, calibration = (_part(state, name) for name in ("inter.", "intra.", "calibration."))
         self._ensemble = Ensemble.from_arrays(inter) if inter else None
         self._intra_classifier = Classifier.from_arrays(intra) if intra else None
-        self._calibration = calibration_from_arrays(calibration) if calibration else None
+        self._calibration = Isotonic.from_arrays(calibration) if calibration else None
         if (self._ensemble is None) != (self._calibration is None):
             raise ValueError("classifiers of inter links and their calibration go together, one is missing")
         self._validation = checked_validation(notes["validation"], {self.name, *baselines})
