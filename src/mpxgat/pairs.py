@@ -26,7 +26,7 @@ Values = NDArray[np.float64]
 _Value = TypeVar("_Value", bound=np.generic)
 _PAIRS_AT_ONCE = 1 << 15
 _NUMBERS_AT_ONCE = 1 << 17  # stays in a cache: ten times faster than all at once
-_WORDS = tuple(np.dtype(name) for name in ("uint8", "uint16", "uint32", "uint64"))
+_WORDS = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32), np.dtype(np.uint64))
 
 
 # ---- links -----------------------------------------------------------------------------------------------
