@@ -18,8 +18,7 @@ from mpxgat.errors import SettingError, TrainingError, printable
 from mpxgat.graph import MultiplexGraph
 from mpxgat.metrics import HITS_AT, StreamedRanking, hits_at, mean_reciprocal_rank, overall_auc, ranks
 from mpxgat.models.base import Model
-from mpxgat.models.rules import same_unit, unit_clash
-from mpxgat.pairs import pair_keys
+from mpxgat.pairs import KnownUnits, pair_keys
 from mpxgat.splits import Negatives, PairBlock, Split
 from mpxgat.training.parallel import Engine, Session
 
@@ -84,15 +83,13 @@ class _HardPairs:
     """Which inter pairs neither transitivity nor uniqueness decides, on the training graph."""
 
     def __init__(self, train: MultiplexGraph):
-        self._decided = (same_unit(train), unit_clash(train))
+        self._units = KnownUnits.of(train)
 
     def pairs(self, pairs: NDArray[np.int32]) -> NDArray[np.bool_]:
-        one, other = (signal.pairs(pairs[:, 0], pairs[:, 1]) for signal in self._decided)
-        return np.asarray(one + other == 0)
+        return ~self._units.decided(pairs[:, 0], pairs[:, 1])
 
     def block(self, block: PairBlock) -> NDArray[np.bool_]:
-        one, other = (signal.block(block.rows, block.cols) for signal in self._decided)
-        return np.asarray(one + other == 0)
+        return ~self._units.decided(block.rows[:, None], block.cols[None, :])
 
 
 def _tell_apart(

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from mpxgat.errors import SettingError
 from mpxgat.graph import MultiplexGraph
 from mpxgat.models.base import Model, Positions
-from mpxgat.models.rules import Clash, unit_clash
-from mpxgat.pairs import pair_keys
+from mpxgat.pairs import KnownUnits, pair_keys
 
 Pairs = NDArray[np.int64]
 Scores = NDArray[np.float64]
@@ -137,15 +136,14 @@ class _Known:
 
     graph: MultiplexGraph
     links: NDArray[np.int64]  # keys of the intra links, sorted
-    clash: Clash
+    units: KnownUnits
 
     @classmethod
     def of(cls, graph: MultiplexGraph) -> _Known:
-        return cls(graph, pair_keys(graph.intra, graph.n_nodes), unit_clash(graph))
+        return cls(graph, pair_keys(graph.intra, graph.n_nodes), KnownUnits.of(graph))
 
     def open(self, pairs: Pairs) -> NDArray[np.bool_]:
         """(k,) where a pair is neither a link nor one unit nor forbidden; pairs of one kind, in pieces."""
-        unit = self.graph.unit
         answer = np.empty(len(pairs), dtype=bool)
         for start in range(0, len(pairs), _PAIRS_AT_ONCE):
             piece = pairs[start : start + _PAIRS_AT_ONCE]
@@ -153,7 +151,7 @@ class _Known:
             intra = self.graph.node_layer[first] == self.graph.node_layer[second]
             keys = pair_keys(piece, self.graph.n_nodes)
             linked = np.searchsorted(self.links, keys, "right") > np.searchsorted(self.links, keys)
-            taken = (unit[first] == unit[second]) | (self.clash.pairs(first, second) > 0)
+            taken = self.units.decided(first, second)
             answer[start : start + _PAIRS_AT_ONCE] = np.where(intra, (first != second) & ~linked, ~taken)
         return answer
 

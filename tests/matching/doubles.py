@@ -53,6 +53,9 @@ class TableMatcher:
         )
         return Explanation(first, second, chance, -4.0, reasons, score)
 
+    def explain_many(self, pairs: np.ndarray) -> list[Explanation]:
+        return [self.explain(first, second) for first, second in pairs.tolist()]
+
     def _layers(self, pair: tuple[int, int]) -> tuple[int, int]:
         return int(self.graph.node_layer[pair[0]]), int(self.graph.node_layer[pair[1]])
 

@@ -7,14 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
 
 from mpxgat.errors import SettingError
-from mpxgat.matching.calibration import Isotonic, Platt, calibration_from_arrays, expected_calibration_error
+from mpxgat.matching.calibration import Isotonic, expected_calibration_error
 from tests.matching.doubles import steady
 
-CURVES = [Isotonic, Platt]
-every_curve = pytest.mark.parametrize("curve", CURVES)
 ROWS = st.lists(st.tuples(st.floats(-1000, 1000, width=32), st.booleans(), st.floats(0.1, 50)), min_size=1, max_size=40)
 
 
@@ -26,12 +23,11 @@ def sample(size, seed=0):
     return score, rng.random(size) < truth, truth
 
 
-@every_curve
 @steady
 @given(rows=ROWS)
-def test_monotone_and_never_certain(curve, rows):
+def test_monotone_and_never_certain(rows):
     score, label, weight = map(np.array, zip(*rows, strict=True))
-    fitted = curve.fit(score, label, weight)
+    fitted = Isotonic.fit(score, label, weight)
     at = np.sort(np.concatenate([score, np.linspace(-1100, 1100, 50), [-np.inf, np.inf]]))
     probability = fitted.apply(at)
     assert (np.diff(probability) >= -1e-12).all()
@@ -39,22 +35,20 @@ def test_monotone_and_never_certain(curve, rows):
     assert (probability < 1).all()
 
 
-@every_curve
 @steady
 @given(rows=ROWS)
-def test_the_order_of_the_rows_does_not_matter_and_weights_count_rows(curve, rows):
+def test_the_order_of_the_rows_does_not_matter_and_weights_count_rows(rows):
     score, label, _ = map(np.array, zip(*rows, strict=True))
     count = np.arange(len(score)) % 3 + 1
-    weighted = curve.fit(score[::-1], label[::-1], count[::-1])
-    repeated = curve.fit(np.repeat(score, count), np.repeat(label, count))
+    weighted = Isotonic.fit(score[::-1], label[::-1], count[::-1])
+    repeated = Isotonic.fit(np.repeat(score, count), np.repeat(label, count))
     assert weighted.apply(score) == pytest.approx(repeated.apply(score), abs=1e-5)
 
 
-@every_curve
-def test_near_the_truth_where_there_are_many_data(curve):
+def test_near_the_truth_where_there_are_many_data():
     score, label, _ = sample(20_000)
     at, _, truth = sample(2000, seed=1)
-    probability = curve.fit(score, label).apply(at)
+    probability = Isotonic.fit(score, label).apply(at)
     assert np.abs(probability - truth).mean() < 0.02
     assert expected_calibration_error(probability, sample(2000, seed=1)[1]) < 0.03
 
@@ -67,44 +61,28 @@ def test_isotonic_is_sklearns_but_for_the_two_made_up_rows():
     assert Isotonic.fit(score, label).apply(at) == pytest.approx(theirs.predict(at), abs=1e-12)
 
 
-def test_platt_is_logistic_regression_on_platts_targets():
-    score, label, _ = sample(300)
-    target = np.where(label, (label.sum() + 1) / (label.sum() + 2), 1 / ((~label).sum() + 2))
-    theirs = LogisticRegression(C=1e12, tol=1e-12, max_iter=1000).fit(
-        np.tile(score, 2)[:, None], np.repeat([1, 0], 300), sample_weight=np.concatenate([target, 1 - target])
-    )
-    fitted = Platt.fit(score, label)
-    assert (fitted.slope, fitted.intercept) == pytest.approx((theirs.coef_[0, 0], theirs.intercept_[0]), abs=1e-5)
-
-
-@every_curve
-def test_no_positives_and_no_negatives(curve):
+def test_no_positives_and_no_negatives():
     score = np.arange(98.0)
-    assert curve.fit(score, np.zeros(98)).apply(score) == pytest.approx(np.full(98, 0.01), abs=1e-6)
-    assert curve.fit(score, np.ones(98)).apply(score) == pytest.approx(np.full(98, 0.99), abs=1e-6)
+    assert Isotonic.fit(score, np.zeros(98)).apply(score) == pytest.approx(np.full(98, 0.01), abs=1e-6)
+    assert Isotonic.fit(score, np.ones(98)).apply(score) == pytest.approx(np.full(98, 0.99), abs=1e-6)
 
 
-@every_curve
-def test_one_score_gives_the_share(curve):
-    fitted = curve.fit(np.full(8, 3.0), [1, 1, 1, 1, 0, 0, 0, 0])
+def test_one_score_gives_the_share():
+    fitted = Isotonic.fit(np.full(8, 3.0), [1, 1, 1, 1, 0, 0, 0, 0])
     assert fitted.apply([0, 3, 99]) == pytest.approx([0.5, 0.5, 0.5])
 
 
-@every_curve
-def test_one_row(curve):
-    fitted = curve.fit([2.0], [1])
+def test_one_row():
+    fitted = Isotonic.fit([2.0], [1])
     assert fitted.apply([2.0]) == pytest.approx([2 / 3])
 
 
 def test_few_rows_that_part_perfectly():
     assert Isotonic.fit([1, 2], [0, 1]).apply([1, 1.5, 2]) == pytest.approx([0.5, 0.5, 0.5])
     assert Isotonic.fit([1, 2, 3, 4], [0, 0, 1, 1]).apply([1, 2, 2.5, 3]) == pytest.approx([1 / 3, 1 / 3, 0.5, 2 / 3])
-    platt = Platt.fit([1, 2, 3, 4], [0, 0, 1, 1])
-    assert platt.apply([1, 4])[0] < 0.3 < 0.7 < platt.apply([1, 4])[1]
 
 
 def test_scores_that_tell_the_wrong_way_give_a_level_curve():
-    assert Platt.fit([1, 2, 3, 4], [1, 1, 0, 0]).slope == 0
     assert len(set(Isotonic.fit([1, 2, 3, 4], [1, 1, 0, 0]).apply([1, 2, 3, 4]))) == 1
 
 
@@ -116,7 +94,6 @@ def test_rows_without_weight_do_not_count():
     assert np.array_equal(ours.knots, theirs.knots)
 
 
-@every_curve
 @pytest.mark.parametrize(
     ("score", "label", "weight", "said"),
     [
@@ -131,23 +108,20 @@ def test_rows_without_weight_do_not_count():
         ([], [], None, "no pair to calibrate on"),
     ],
 )
-def test_what_cannot_be_learned_from_is_named(curve, score, label, weight, said):
+def test_what_cannot_be_learned_from_is_named(score, label, weight, said):
     with pytest.raises(SettingError, match=said):
-        curve.fit(score, label, weight)
+        Isotonic.fit(score, label, weight)
 
 
-@every_curve
-def test_nan_is_no_score(curve):
+def test_nan_is_no_score():
     with pytest.raises(SettingError, match="not a number"):
-        curve.fit([0, 1], [0, 1]).apply([0, np.nan])
+        Isotonic.fit([0, 1], [0, 1]).apply([0, np.nan])
 
 
-@every_curve
-def test_to_arrays_and_back(curve):
+def test_to_arrays_and_back():
     score, label, _ = sample(200)
-    fitted = curve.fit(score, label)
-    again = calibration_from_arrays(fitted.to_arrays())
-    assert type(again) is curve
+    fitted = Isotonic.fit(score, label)
+    again = Isotonic.from_arrays(fitted.to_arrays())
     assert np.array_equal(again.apply(score), fitted.apply(score))
 
 
@@ -161,14 +135,11 @@ def test_to_arrays_and_back(curve):
         {"knots": np.arange(2.0), "values": np.array([0.5, 1.0])},
         {"knots": np.arange(2.0), "values": np.array([0.5, np.nan])},
         {"knots": np.empty(0), "values": np.empty(0)},
-        {"slope": np.array([-1.0]), "intercept": np.array([0.0])},
-        {"slope": np.array([np.nan]), "intercept": np.array([0.0])},
-        {"slope": np.zeros(2), "intercept": np.zeros(1)},
     ],
 )
 def test_damaged_arrays_are_refused(arrays):
     with pytest.raises(SettingError, match="expected"):
-        calibration_from_arrays(arrays)
+        Isotonic.from_arrays(arrays)
 
 
 def test_expected_calibration_error_by_hand():

@@ -1,12 +1,16 @@
 """The model that chooses: what it tries, what it passes on."""
 
+from inspect import signature
+
 import numpy as np
 import pytest
 
 from mpxgat import synthetic
-from mpxgat.errors import SettingError
+from mpxgat.errors import InputError
+from mpxgat.io.arrays import read_arrays, write_arrays
 from mpxgat.models import load_model, make_model
 from mpxgat.models.auto import Auto
+from mpxgat.models.base import KIND
 from mpxgat.splits import marked_nodes
 from tests.examples import graph_of
 from tests.matching.doubles import check_matcher
@@ -88,5 +92,28 @@ def test_a_network_without_links_to_hide_gets_the_first_contender():
 
 
 def test_it_has_no_settings():
-    with pytest.raises(SettingError, match="has no setting 'hidden'"):
+    assert list(signature(Auto).parameters) == ["seed"]
+    with pytest.raises(TypeError, match="hidden"):
         Auto(hidden=3)
+
+
+def test_its_vectors_are_those_of_the_embeddings(model):
+    horizontal, vertical = model.embeddings()
+    assert np.array_equal(horizontal, model.matcher.anchored.horizontal)
+    assert np.array_equal(vertical, model.matcher.anchored.vertical)
+    assert model.horizontal is horizontal
+    assert model.vertical is vertical
+
+
+def test_one_kind_of_link_is_enough_to_choose_by(model, tmp_path):
+    other = load_model(model.save(tmp_path / "model"))
+    del other.matcher._validation["inter"]
+    assert other.trials == model.matcher.validation["intra"]
+
+
+def test_a_file_without_a_validation_of_its_links_is_told(model, tmp_path):
+    header, arrays = read_arrays(model.save(tmp_path / "model"), KIND)
+    header["notes"]["validation"]["inter"] = {}
+    write_arrays(tmp_path / "model", KIND, header, arrays)
+    with pytest.raises(InputError, match=r"validation\.inter has nothing"):
+        load_model(tmp_path / "model")

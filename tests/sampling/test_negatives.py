@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mpxgat.training.links import BetweenLayers, WithinLayer
+from mpxgat.training.links import BetweenLayers, WithinLayer, WithinLayers
 from tests.examples import graph_of, random_graph
 
 
@@ -34,6 +34,17 @@ def test_between_layers_no_copies_of_a_unit_are_drawn_even_if_only_implied():
     assert keys(pairs) == free
 
 
+def test_layers_are_drawn_from_by_the_pairs_they_have():
+    graph = graph_of("x.a x.b", "x.b x.c", "y.d y.e", "y.f y.g", "z.h z.h")
+    pairs = WithinLayers.of(graph).draw(50_000, np.random.default_rng(0))
+    found, counts = np.unique(np.sort(pairs, axis=1), axis=0, return_counts=True)
+    layer, nodes = graph.node_layer, range(graph.n_nodes)
+    free = {(u, v) for u in nodes for v in nodes if u < v and layer[u] == layer[v]} - keys(graph.intra)
+    assert keys(found) == free
+    share = np.where(layer[found[:, 0]] == 0, 3 / 9 / 1, 6 / 9 / 4)  # x has 1 of 3 pairs free, y 4 of 6
+    assert counts / 50_000 == pytest.approx(share, abs=0.01)
+
+
 def test_pairs_are_uniform_over_the_free_ones():
     links = np.array([[0, 1], [2, 3]], dtype=np.int32)
     pairs = WithinLayer.of(5, links).draw(80_000, np.random.default_rng(0))
@@ -52,6 +63,7 @@ def test_same_generator_same_pairs():
     "sampler",
     [
         WithinLayer.of(3, np.array([[0, 1], [0, 2], [1, 2]], dtype=np.int32)),  # complete
+        WithinLayers.of(graph_of("x.a x.b", "y.c y.c")),
         WithinLayer.of(1, np.empty((0, 2), dtype=np.int32)),
         WithinLayer.of(0, np.empty((0, 2), dtype=np.int32)),
         BetweenLayers(np.zeros(4, dtype=np.int32), np.arange(4, dtype=np.int32)),  # one layer

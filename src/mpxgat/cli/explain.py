@@ -91,11 +91,11 @@ def _place(graph: MultiplexGraph, node: str, layer: str | None) -> int:
 def _settled(graph: MultiplexGraph, first: int, second: int) -> _Settled | None:
     """What the known links say of a pair; None if they leave it open."""
     from mpxgat.graph import describe
-    from mpxgat.matching.cliques import Uniqueness
+    from mpxgat.pairs import KnownUnits
 
     if graph.unit[first] == graph.unit[second]:
         return _Settled("known", 1.0, "known links join the two")
-    obstacle = Uniqueness.of(graph).obstacle(first, second)
+    obstacle = KnownUnits.of(graph).obstacle(first, second)
     if obstacle is None:
         return None
     one, other = (describe(graph.nodes[node]) for node in obstacle)

@@ -1,15 +1,7 @@
 """Who is who: from calibrated candidates to one-to-one matches that agree over all layers, with reasons."""
 
-from mpxgat.matching.match import (
-    Candidates,
-    Explanation,
-    Matcher,
-    Matches,
-    Reason,
-    match_all,
-    match_layers,
-    with_reasons,
-)
+from mpxgat.matching.match import Candidates, Matcher, Matches, match_all, match_layers
+from mpxgat.matching.reasons import Explanation, Reason, with_reasons
 
 __all__ = [
     "Candidates",

@@ -1,18 +1,14 @@
-"""From scores to probabilities: monotone curves learned on pairs of which the truth is known.
-
-`Isotonic` follows the data wherever they go, `Platt` is a logistic curve of two parameters for few data.
-"""
+"""From scores to probabilities: a monotone curve learned on pairs of which the truth is known."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
-from scipy.special import expit
 
 from mpxgat.errors import SettingError
 from mpxgat.graph import frozen
@@ -21,19 +17,6 @@ Numbers = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
 _SMALLEST = 1e-12  # a probability this near to 0 or 1 is as good as sure; log-odds stay finite
-_STEPS = 100
-_ENOUGH = 1e-10
-_RIDGE = 1e-12
-
-
-class Calibration(Protocol):
-    """A monotone curve from scores to probabilities."""
-
-    def apply(self, score: ArrayLike) -> Numbers:
-        """Probabilities of scores, same shape, strictly between 0 and 1; SettingError for NaN."""
-
-    def to_arrays(self) -> Arrays:
-        """The curve as named arrays, for `calibration_from_arrays`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +58,7 @@ class Isotonic:
         return cls(knots[ends], np.clip(curve.x[ends], _SMALLEST, 1 - _SMALLEST))
 
     def apply(self, score: ArrayLike) -> Numbers:
-        """Probabilities of scores, see `Calibration.apply`."""
+        """Probabilities of scores, same shape, strictly between 0 and 1; SettingError for NaN."""
         values = np.interp(_without_nan(score), self.knots, self.values)
         # Rounding on a very steep piece must not leave the range.
         return np.asarray(np.clip(values, self.values[0], self.values[-1]))
@@ -84,62 +67,12 @@ class Isotonic:
         """The curve as named arrays."""
         return {"knots": self.knots, "values": self.values}
 
-
-@dataclass(frozen=True)
-class Platt:
-    """The curve 1 / (1 + exp(-(slope * score + intercept))); the slope is never negative."""
-
-    slope: float
-    intercept: float
-
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.slope) and np.isfinite(self.intercept) and self.slope >= 0):
-            found = f"slope {self.slope} and intercept {self.intercept}"
-            raise SettingError(f"a logistic curve with {found}, expected finite ones, the slope not negative")
-
     @classmethod
-    def fit(cls, score: ArrayLike, label: ArrayLike, weight: ArrayLike | None = None) -> Self:
-        """The likeliest curve for (k,) scores and labels, by Newton's method (Platt 1999; Lin, Lin, Weng 2007).
-
-        The targets are Platt's, a little inside 0 and 1, so that classes which scores part perfectly leave the curve
-        finite. Where scores do not tell the classes apart, or tell the wrong way, the curve is level.
-        """
-        scores, labels, weights = _checked(score, label, weight)
-        positive = float(weights @ labels)
-        negative = float(weights.sum()) - positive
-        target = np.where(labels == 1, (positive + 1) / (positive + 2), 1 / (negative + 2))
-        level = float(weights @ target / weights.sum())
-        centre = float(weights @ scores / weights.sum())
-        spread = float(np.sqrt(weights @ (scores - centre) ** 2 / weights.sum()))
-        flat = cls(0.0, float(np.log(level / (1 - level))))
-        if spread <= _SMALLEST * max(1.0, abs(centre)):
-            return flat
-        slope, intercept = _newton((scores - centre) / spread, target, weights, flat.intercept)
-        if slope <= 0:
-            return flat
-        return cls(slope / spread, intercept - slope * centre / spread)
-
-    def apply(self, score: ArrayLike) -> Numbers:
-        """Probabilities of scores, see `Calibration.apply`."""
-        scores = _without_nan(score)
-        if self.slope == 0:  # 0 times infinity is not a number
-            scores = np.zeros_like(scores)
-        return np.asarray(np.clip(expit(self.slope * scores + self.intercept), _SMALLEST, 1 - _SMALLEST))
-
-    def to_arrays(self) -> Arrays:
-        """The curve as named arrays."""
-        return {"slope": np.array([self.slope]), "intercept": np.array([self.intercept])}
-
-
-def calibration_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Calibration:
-    """The curve whose ``to_arrays`` gave these; SettingError if they are damaged."""
-    if arrays.keys() == {"knots", "values"}:
-        return Isotonic(arrays["knots"], arrays["values"])
-    if arrays.keys() == {"slope", "intercept"} and all(array.size == 1 for array in arrays.values()):
-        return Platt(arrays["slope"].item(), arrays["intercept"].item())
-    raise SettingError(
-        f"a calibration with the parts {sorted(arrays)}, expected knots and values or slope and intercept"
-    )
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """What `to_arrays` gave; SettingError if it is damaged."""
+        if arrays.keys() != {"knots", "values"}:
+            raise SettingError(f"a calibration with the parts {sorted(arrays)}, expected knots and values")
+        return cls(arrays["knots"], arrays["values"])
 
 
 def expected_calibration_error(
@@ -162,32 +95,6 @@ def expected_calibration_error(
     place = np.minimum((values * bins).astype(np.int64), bins - 1)
     surplus = np.bincount(place, weights * (values - labels), bins)
     return float(np.abs(surplus).sum() / weights.sum())
-
-
-def _newton(score: Numbers, target: Numbers, weight: Numbers, intercept: float) -> tuple[float, float]:
-    """Slope and intercept with the least weighted cross-entropy; steps are halved until they improve it."""
-    at = np.array([0.0, intercept])
-    design = np.stack([score, np.ones_like(score)], axis=1)  # (k, 2)
-    mass = float(weight.sum())
-
-    def loss(point: Numbers) -> float:
-        odds = design @ point
-        return float(weight @ (np.logaddexp(0, odds) - target * odds)) / mass
-
-    now = loss(at)
-    for _ in range(_STEPS):
-        chance = expit(design @ at)
-        gradient = design.T @ (weight * (chance - target)) / mass
-        if np.abs(gradient).max() < _ENOUGH:
-            break
-        curvature = design.T @ (design * (weight * chance * (1 - chance))[:, None]) / mass + _RIDGE * np.eye(2)
-        step, size = np.linalg.solve(curvature, gradient), 1.0
-        while (then := loss(at - size * step)) >= now and size > _ENOUGH:
-            size /= 2
-        if then >= now:
-            break
-        at, now = at - size * step, then
-    return float(at[0]), float(at[1])
 
 
 def _checked(

@@ -1,4 +1,8 @@
-"""What a model must be able to do so that nodes can be matched by it."""
+"""Who is who: from the candidates that a model offers to matches, one to one, that agree over all layers.
+
+A model offers candidates of two layers with calibrated probabilities. `match_layers` ranks them and takes the best
+one-to-one assignment; `match_all` does so for every pair of layers and merges what was assigned into units.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,23 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mpxgat.errors import SettingError, quoted
+from mpxgat.errors import GraphError, SettingError, quoted
 from mpxgat.graph import MultiplexGraph, describe, frozen
 from mpxgat.matching.assignment import assign, check_threshold
-from mpxgat.matching.cliques import Cliques, Uniqueness, merge_units
-from mpxgat.pairs import found_among, pair_keys
+from mpxgat.matching.cliques import Cliques, merge_units
+from mpxgat.matching.reasons import Explanation
+from mpxgat.pairs import KnownUnits, found_among, pair_keys
+
+Pairs = NDArray[np.int32]
+Numbers = NDArray[np.float64]
+Advance = Callable[[int], None]
+
+DEFAULT_THRESHOLD = 0.9
+DEFAULT_K = 5
+_ARRAYS = ("pairs", "probability", "rank", "runner_up", "chosen", "joined_by")
+
+
+# ---- what a matcher offers ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,27 +64,6 @@ class Candidates:
         return len(self.pairs)
 
 
-@dataclass(frozen=True)
-class Reason:
-    """One bar of a waterfall: what was looked at, what was found, the log-odds it adds."""
-
-    label: str
-    finding: str
-    contribution: float
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Why a pair has its probability: ``base`` (log-odds before any evidence) and the reasons add up to ``score``."""
-
-    first: int
-    second: int
-    probability: float
-    base: float
-    reasons: tuple[Reason, ...]
-    score: float
-
-
 @runtime_checkable
 class Matcher(Protocol):
     """A fitted model that knows candidates for the nodes of two layers and can say why."""
@@ -86,63 +81,36 @@ class Matcher(Protocol):
     def explain(self, first: int, second: int) -> Explanation:
         """Why the pair of two nodes (``first < second``, different layers) has its probability."""
 
-
-# Ranks of candidates among those of a node.
-
-
-@dataclass(frozen=True, eq=False)
-class Ranked:
-    """Rows grouped by node, best first (``order``), with the rank of every row and its runner-up's probability."""
-
-    order: NDArray[np.int64]
-    rank: NDArray[np.int64]
-    runner_up: NDArray[np.float64]
-
-
-def rank_by_node(node: NDArray[np.int32], probability: NDArray[np.float64]) -> Ranked:
-    """Rank the rows of every node by falling probability; among equals the one listed first is first."""
-    order = np.lexsort((-probability, node))
-    begins = np.ones(len(order), dtype=bool)
-    begins[1:] = node[order[1:]] != node[order[:-1]]
-    first = np.flatnonzero(begins)
-    size = np.diff(np.append(first, len(order)))
-    start, size = np.repeat(first, size), np.repeat(size, size)  # (k,) of the group that each place belongs to
-    place = np.arange(len(order)) - start + 1
-    rival = np.where(place > 1, start, np.minimum(start + 1, len(order) - 1))
-    rank, runner_up = np.empty(len(order), dtype=np.int64), np.empty(len(order))
-    rank[order] = place
-    runner_up[order] = np.where(size > 1, probability[order[rival]], 0.0)
-    return Ranked(order, rank, runner_up)
-
-
-# Reasons of many pairs at once, where a model can give them so.
-
-
-@runtime_checkable
-class ExplainsMany(Protocol):
-    """A matcher that is quicker with many pairs than with one after another."""
-
     def explain_many(self, pairs: NDArray[np.integer[Any]]) -> list[Explanation]:
-        """Why (k, 2) pairs have their probabilities, in their order; findings may be shorter than `explain`'s."""
+        """As `explain`, for (k, 2) pairs in their order; findings may be shorter."""
 
 
-def explanations(matcher: Matcher, pairs: NDArray[np.integer[Any]]) -> list[Explanation]:
-    """Why (k, 2) pairs of nodes (first < second, different layers) have their probabilities, in their order."""
-    if isinstance(matcher, ExplainsMany):
-        return matcher.explain_many(pairs)
-    return [matcher.explain(first, second) for first, second in pairs.tolist()]
+def layer_pairs(graph: MultiplexGraph) -> list[tuple[int, int]]:
+    """All pairs of layers, the lower one first."""
+    return [(a, b) for a in range(graph.n_layers) for b in range(a + 1, graph.n_layers)]
 
 
-# Matches: of two layers, with all candidates ranked; or of all layers, chosen so that they agree.
+# ---- matches --------------------------------------------------------------------------------------------
 
 
-Pairs = NDArray[np.int32]
-Numbers = NDArray[np.float64]
-Advance = Callable[[int], None]
+@dataclass(frozen=True)
+class Outcome:
+    """Counts of nodes of two layers, both layers together. ``open_nodes`` is the sum of the counts after it.
 
-DEFAULT_THRESHOLD = 0.9
-DEFAULT_K = 5
-_ARRAYS = ("pairs", "probability", "rank", "runner_up", "chosen", "joined_by")
+    open_nodes          without a known counterpart in the other layer
+    matched             got one
+    below_threshold     no candidate reaches the threshold
+    outdone             a candidate reaches it, but goes to another node, or contradicts a better match elsewhere
+    no_candidate        nothing speaks for anybody
+    """
+
+    layer_a: str
+    layer_b: str
+    open_nodes: int
+    matched: int
+    below_threshold: int
+    outdone: int
+    no_candidate: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,11 +188,11 @@ def match_layers(
     _check(graph, k, threshold)
     if layer_a == layer_b:
         raise SettingError("the two layers to match are one and the same, expected two different ones")
-    uniqueness = Uniqueness.of(graph)
+    units = KnownUnits.of(graph)
     layers = (min(layer_a, layer_b), max(layer_a, layer_b))
-    candidates = _candidates(matcher, uniqueness, layers, k)
+    candidates = _candidates(matcher, units, layers, k)
     chosen = assign(candidates.pairs, candidates.probability, threshold)
-    result = outcome(uniqueness, (layer_a, layer_b), candidates, candidates.pairs[chosen], threshold)
+    result = _outcome(graph, units, (layer_a, layer_b), candidates, candidates.pairs[chosen], threshold)
     pairs = candidates.pairs if layer_a < layer_b else candidates.pairs[:, ::-1]
     ranked = rank_by_node(pairs[:, 0], candidates.probability)
     rows = ranked.order[(ranked.rank <= k)[ranked.order] | chosen[ranked.order]]
@@ -256,36 +224,82 @@ def match_all(
     """
     graph = matcher.graph
     _check(graph, k, threshold)
-    uniqueness = Uniqueness.of(graph)
+    units = KnownUnits.of(graph)
     searched: list[_Searched] = []
     for layers in layer_pairs(graph):
-        candidates = _candidates(matcher, uniqueness, layers, k)
+        candidates = _candidates(matcher, units, layers, k)
         searched.append(_Searched(layers, candidates, assign(candidates.pairs, candidates.probability, threshold)))
         advance(1)
-    cliques = merge_units(graph, *_assigned(searched))
+    assigned = [(part.candidates.pairs[part.assigned], part.candidates.probability[part.assigned]) for part in searched]
+    cliques = merge_units(graph, *map(np.concatenate, zip(*assigned, strict=True)))
     found = [_agreed(graph, part, cliques) for part in searched]
     outcomes = (
-        outcome(uniqueness, part.layers, part.candidates, rows.pairs, threshold)
+        _outcome(graph, units, part.layers, part.candidates, rows["pairs"], threshold)
         for part, rows in zip(searched, found, strict=True)
     )
-    pairs = np.concatenate([rows.pairs for rows in found])
     return Matches(
         graph=graph,
         threshold=threshold,
-        pairs=pairs,
-        probability=np.concatenate([rows.probability for rows in found]),
-        rank=np.concatenate([rows.rank for rows in found]),
-        runner_up=np.concatenate([rows.runner_up for rows in found]),
-        chosen=np.ones(len(pairs), dtype=bool),
-        joined_by=np.concatenate([rows.joined_by for rows in found]),
+        **{name: np.concatenate([rows[name] for rows in found]) for name in _ARRAYS},
         outcomes=tuple(outcomes),
         notes=_notes(graph, range(graph.n_layers), cliques.pairs, [part.candidates for part in searched]),
     )
 
 
-def layer_pairs(graph: MultiplexGraph) -> list[tuple[int, int]]:
-    """All pairs of layers, the lower one first."""
-    return [(a, b) for a in range(graph.n_layers) for b in range(a + 1, graph.n_layers)]
+def _check(graph: MultiplexGraph, k: int, threshold: float) -> None:
+    check_threshold(threshold)
+    if k < 1:
+        raise SettingError(f"the number of candidates wanted is {k}, expected at least 1")
+    if graph.n_layers < 2:
+        raise SettingError(f"a network of {graph.n_layers} layers has nothing to match, expected at least 2")
+
+
+def _candidates(matcher: Matcher, units: KnownUnits, layers: tuple[int, int], k: int) -> Candidates:
+    """What a matcher offers for two layers, checked."""
+    graph, candidates = matcher.graph, matcher.candidates(*layers, k)
+    found = graph.node_layer[candidates.pairs]
+    if (found != layers).any():
+        raise SettingError(f"the model offers candidates of other layers than {layers[0]} and {layers[1]}")
+    keys = np.sort(pair_keys(candidates.pairs, graph.n_nodes))
+    if (keys[1:] == keys[:-1]).any():
+        raise SettingError("the model offers a pair twice, expected every candidate once")
+    first, second = candidates.pairs.T
+    for closed, why in ((units.same(first, second), "are known to be"), (units.clash(first, second), "cannot be")):
+        if closed.any():
+            one, other = (describe(graph.nodes[int(node)]) for node in candidates.pairs[np.flatnonzero(closed)[0]])
+            raise GraphError(f"the model offers {one} and {other}, which {why} one unit; expected an open pair")
+    return candidates
+
+
+# ---- ranks of candidates --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Rows grouped by node, best first (``order``), with the rank of every row and its runner-up's score."""
+
+    order: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    runner_up: NDArray[np.float64]
+
+
+def rank_by_node(node: NDArray[np.integer[Any]], score: NDArray[np.float64]) -> Ranked:
+    """Rank the rows of every node by falling score; among equals the one listed first is first."""
+    order = np.lexsort((-score, node))
+    begins = np.ones(len(order), dtype=bool)
+    begins[1:] = node[order[1:]] != node[order[:-1]]
+    first = np.flatnonzero(begins)
+    size = np.diff(np.append(first, len(order)))
+    start, size = np.repeat(first, size), np.repeat(size, size)  # (k,) of the group that each place belongs to
+    place = np.arange(len(order)) - start + 1
+    best_other = np.where(place > 1, start, np.minimum(start + 1, len(order) - 1))
+    rank, runner_up = np.empty(len(order), dtype=np.int64), np.empty(len(order))
+    rank[order] = place
+    runner_up[order] = np.where(size > 1, score[order[best_other]], 0.0)
+    return Ranked(order, rank, runner_up)
+
+
+# ---- agreement over layers ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,47 +311,8 @@ class _Searched:
     assigned: NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
-class _Agreed:
-    """The matches of a pair of layers that agree with those of the others."""
-
-    pairs: Pairs
-    probability: Numbers
-    rank: NDArray[np.int64]
-    runner_up: Numbers
-    joined_by: Pairs
-
-
-def _check(graph: MultiplexGraph, k: int, threshold: float) -> None:
-    check_threshold(threshold)
-    if k < 1:
-        raise SettingError(f"the number of candidates wanted is {k}, expected at least 1")
-    if graph.n_layers < 2:
-        raise SettingError(f"a network of {graph.n_layers} layers has nothing to match, expected at least 2")
-
-
-def _candidates(matcher: Matcher, uniqueness: Uniqueness, layers: tuple[int, int], k: int) -> Candidates:
-    """What a matcher offers for two layers, checked."""
-    candidates = matcher.candidates(*layers, k)
-    found = uniqueness.graph.node_layer[candidates.pairs]
-    if (found != layers).any():
-        raise SettingError(f"the model offers candidates of other layers than {layers[0]} and {layers[1]}")
-    keys = np.sort(pair_keys(candidates.pairs, uniqueness.graph.n_nodes))
-    if (keys[1:] == keys[:-1]).any():
-        raise SettingError("the model offers a pair twice, expected every candidate once")
-    uniqueness.check_open(candidates.pairs)
-    return candidates
-
-
-def _assigned(searched: list[_Searched]) -> tuple[Pairs, Numbers]:
-    """All assigned pairs with their probabilities."""
-    pairs = [part.candidates.pairs[part.assigned] for part in searched]
-    probability = [part.candidates.probability[part.assigned] for part in searched]
-    return np.concatenate(pairs), np.concatenate(probability)
-
-
-def _agreed(graph: MultiplexGraph, part: _Searched, cliques: Cliques) -> _Agreed:
-    """The pairs of two layers that are one unit now, ranked among all candidates of their nodes."""
+def _agreed(graph: MultiplexGraph, part: _Searched, cliques: Cliques) -> dict[str, NDArray[Any]]:
+    """The arrays of `Matches` for two layers: the pairs that are one unit now, ranked among all candidates."""
     mine = np.flatnonzero((graph.node_layer[cliques.pairs] == part.layers).all(axis=1))
     wanted = pair_keys(cliques.pairs[mine], graph.n_nodes)
     # Pairs that were no candidates join the list, so that they have a rank.
@@ -351,62 +326,32 @@ def _agreed(graph: MultiplexGraph, part: _Searched, cliques: Cliques) -> _Agreed
     follows = ~assigned[row]
     probability[row[follows]] = np.maximum(probability[row[follows]], cliques.probability[mine[follows]])
     ranked = rank_by_node(pairs[:, 0], probability)
-    return _Agreed(
-        pairs=pairs[row],
-        probability=probability[row],
-        rank=ranked.rank[row],
-        runner_up=ranked.runner_up[row],
-        joined_by=np.where(assigned[row, None], pairs[row], cliques.joined_by[mine]),
-    )
+    return {
+        "pairs": pairs[row],
+        "probability": probability[row],
+        "rank": ranked.rank[row],
+        "runner_up": ranked.runner_up[row],
+        "chosen": np.ones(len(row), dtype=bool),
+        "joined_by": np.where(assigned[row, None], pairs[row], cliques.joined_by[mine]),
+    }
 
 
-def _notes(
-    graph: MultiplexGraph, layers: tuple[int, ...] | range, matched: Pairs, searched: Sequence[Candidates]
-) -> tuple[str, ...]:
-    """Why the model is silent, and which of some layers are tied to no other and got no match; sentences."""
-    silence = dict.fromkeys(candidates.silence for candidates in searched if candidates.silence)
-    reached = set(np.flatnonzero(np.bincount(graph.node_layer[matched].ravel())).tolist())
-    wanted = set(layers) - reached
-    untied = (why_untied(graph, number) for number in untied_layers(graph).tolist() if number in wanted)
-    return (*silence, *untied)
+# ---- what became of the nodes ---------------------------------------------------------------------------
 
 
-# What became of the nodes of two layers, and why some are left unmatched.
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Counts of nodes of two layers, both layers together. ``open_nodes`` is the sum of the counts after it.
-
-    open_nodes          without a known counterpart in the other layer
-    matched             got one
-    below_threshold     no candidate reaches the threshold
-    outdone             a candidate reaches it, but goes to another node, or contradicts a better match elsewhere
-    no_candidate        nothing speaks for anybody
-    """
-
-    layer_a: str
-    layer_b: str
-    open_nodes: int
-    matched: int
-    below_threshold: int
-    outdone: int
-    no_candidate: int
-
-
-def outcome(
-    uniqueness: Uniqueness,
+def _outcome(
+    graph: MultiplexGraph,
+    units: KnownUnits,
     layers: tuple[int, int],
     candidates: Candidates,
     matched: NDArray[np.int32],
     threshold: float,
 ) -> Outcome:
     """Count what became of two layers' nodes, given the (m, 2) pairs matched between them."""
-    graph = uniqueness.graph
     still_open = np.zeros(graph.n_nodes, dtype=bool)
     for home, other in (layers, layers[::-1]):
         nodes = graph.layer_nodes(home)
-        still_open[nodes] = ~uniqueness.counterpart(other)[nodes]
+        still_open[nodes] = ~units.has_node_in(other)[nodes]
     n_open = int(still_open.sum())
     counts = []
     likely = candidates.pairs[candidates.probability >= threshold]
@@ -420,49 +365,15 @@ def outcome(
     return Outcome(*names, n_open, done, below, outdone, n_open - done - outdone - below)
 
 
-def untied_layers(graph: MultiplexGraph) -> NDArray[np.int64]:
-    """Layers without any known link to another layer."""
-    tied = np.zeros(graph.n_layers, dtype=bool)
-    tied[graph.node_layer[graph.inter]] = True
-    return np.flatnonzero(~tied)
-
-
-def why_untied(graph: MultiplexGraph, layer: int) -> str:
-    """A sentence about an untied layer whose nodes are left unmatched."""
-    return (
-        f"layer {quoted(graph.layers[layer])} has no known link to any other layer: nothing ties it to the others, "
+def _notes(
+    graph: MultiplexGraph, layers: tuple[int, ...] | range, matched: Pairs, searched: Sequence[Candidates]
+) -> tuple[str, ...]:
+    """Why the model is silent, and which of some layers are tied to no other and got no match; sentences."""
+    silence = dict.fromkeys(candidates.silence for candidates in searched if candidates.silence)
+    reached = {*np.unique(graph.node_layer[matched]).tolist(), *np.unique(graph.node_layer[graph.inter]).tolist()}
+    untied = (
+        f"layer {quoted(graph.layers[number])} has no known link to any other layer: nothing ties it to the others, "
         "so its nodes are left unmatched"
+        for number in sorted({*layers} - reached)
     )
-
-
-# Reasons in words, for the rows of a table of matches.
-
-
-_TOP = 3
-_NOTHING = 0.005  # would be shown as 0.00
-
-
-def in_words(explanation: Explanation, top: int = _TOP) -> str:
-    """The weightiest reasons for or against a pair, with the log-odds each adds; empty if there is none."""
-    telling = (reason for reason in explanation.reasons if abs(reason.contribution) >= _NOTHING)
-    weighty = sorted(telling, key=lambda reason: -abs(reason.contribution))  # stable among equals
-    return "; ".join(f"{one.label}: {one.finding} ({one.contribution:+.2f})" for one in weighty[:top])
-
-
-def with_reasons(matcher: Matcher, matches: Matches, advance: Callable[[int], None] = lambda rows: None) -> pa.Table:
-    """The table of matches with a column ``reasons``; ``advance`` is told of the rows done.
-
-    A match that follows from others has the reasons of the pair from which it follows, and says so.
-    """
-    nodes = matches.graph.nodes
-    known: dict[tuple[int, int], str] = {}
-    column = []
-    for pair, (first, second) in zip(matches.pairs.tolist(), matches.joined_by.tolist(), strict=True):
-        if (first, second) not in known:
-            known[first, second] = in_words(matcher.explain(first, second))
-        words = known[first, second]
-        if {first, second} != set(pair):
-            words = f"follows from {describe(nodes[first])} and {describe(nodes[second])}: {words}"
-        column.append(words)
-        advance(1)
-    return matches.to_table().append_column("reasons", pa.array(column, pa.large_string()))
+    return (*silence, *untied)

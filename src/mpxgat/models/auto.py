@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
-from mpxgat.matching.match import Candidates, Explanation, Matches
+from mpxgat.matching.match import Candidates, Matches
+from mpxgat.matching.reasons import Explanation
 from mpxgat.models.anchored import Anchored
-from mpxgat.models.base import Model, Positions, Scores
-from mpxgat.models.evidence.model import Evidence
+from mpxgat.models.base import Model, Positions, Scores, Vectors
+from mpxgat.models.evidence import Evidence
 from mpxgat.models.rules import Rules
 from mpxgat.training.parallel import Session
 
@@ -28,8 +29,8 @@ class Auto(Model):
     name = "auto"
     description = "the best of evidence, anchored and rules, chosen on validation links"
 
-    def __init__(self, /, *, seed: int = 0, **settings: Any):
-        super().__init__(seed=seed, **settings)
+    def __init__(self, *, seed: int = 0):
+        super().__init__(seed=seed)
         self._matcher: Evidence | None = None
 
     @property
@@ -64,6 +65,20 @@ class Auto(Model):
     def training_summary(self) -> dict[str, Any]:
         """What was chosen, the trials, and the matcher's own summary."""
         return {"chosen": self.chosen.name, "trials": self.trials, **self.matcher.training_summary()}
+
+    def embeddings(self) -> tuple[Vectors, Vectors]:
+        """(n, d) horizontal and vertical vectors; see `Evidence.embeddings`."""
+        return self.matcher.embeddings()
+
+    @property
+    def horizontal(self) -> Vectors:
+        """(n, d) where every node stands within its layer."""
+        return self.matcher.horizontal
+
+    @property
+    def vertical(self) -> Vectors:
+        """(n, d) where every node stands across layers."""
+        return self.matcher.vertical
 
     # ---- learning --------------------------------------------------------------------------------------
 

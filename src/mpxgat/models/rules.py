@@ -1,15 +1,13 @@
-"""Numbers that structure alone gives for a pair of nodes, computed on a training graph.
+"""Rules of thumb: what plain structure says about a pair, without learning.
 
-Every signal answers in two shapes, for a list of pairs and for a block of all pairs of some rows and
-columns, with exactly the same numbers.
+Every table shows them beside the models: a method that does not beat them has learned little. Each is made of
+signals, numbers of pairs computed on a training graph; a list of pairs and a grid of the same pairs get the same.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,21 +15,11 @@ from scipy import sparse
 
 from mpxgat.graph import MultiplexGraph
 from mpxgat.models.base import Model, Positions, Scores
-from mpxgat.pairs import unit_matrix, unit_presence
+from mpxgat.pairs import KnownUnits, PairGrid, PairList, Pairs, Values, unit_matrix
 from mpxgat.training.parallel import Session
 
-Values = NDArray[np.float64]
-_PAIRS_AT_ONCE = 1 << 16
-
-
-class Signal(Protocol):
-    """A number for every pair of nodes."""
-
-    def pairs(self, first: Positions, second: Positions) -> Values:
-        """(k,) numbers of the pairs (first[i], second[i])."""
-
-    def block(self, rows: Positions, cols: Positions) -> Values:
-        """(r, c) numbers of all pairs of rows and columns."""
+Signal = Callable[[Pairs], Values]
+"""A number for each of the pairs, in their shape. A class rather than a closure, as models are sent to processes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,56 +29,18 @@ class Overlap:
     left: sparse.csr_array  # (n, d) float64
     right: sparse.csr_array  # (n, d) float64
 
-    def pairs(self, first: Positions, second: Positions) -> Values:
-        """Row by row; in chunks, so that memory stays bounded."""
-        values = np.empty(len(first), dtype=np.float64)
-        for start in range(0, len(first), _PAIRS_AT_ONCE):
-            part = slice(start, start + _PAIRS_AT_ONCE)
-            products = self.left[first[part]].multiply(self.right[second[part]])
-            values[part] = products.sum(axis=1)
-        return values
-
-    def block(self, rows: Positions, cols: Positions) -> Values:
-        """One sparse product."""
-        product: Values = (self.left[rows] @ self.right[cols].T).toarray()
-        return product
+    def __call__(self, pairs: Pairs) -> Values:
+        return pairs.overlap(self.left, self.right)
 
 
 @dataclass(frozen=True, eq=False)
-class SameLabel:
-    """1 where both nodes carry one label, else 0."""
+class Relation:
+    """1 where something holds between the two nodes, else 0."""
 
-    label: NDArray[np.integer[Any]]  # (n,)
+    holds: Callable[[Positions, Positions], NDArray[np.bool_]]
 
-    def pairs(self, first: Positions, second: Positions) -> Values:
-        """Compared one by one."""
-        return np.asarray(self.label[first] == self.label[second], dtype=np.float64)
-
-    def block(self, rows: Positions, cols: Positions) -> Values:
-        """Compared all with all."""
-        return np.asarray(self.label[rows][:, None] == self.label[cols][None, :], dtype=np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class Clash:
-    """1 where two different known units both have a node in some layer, else 0.
-
-    By uniqueness and transitivity such units cannot be one: this is stronger than asking whether one
-    node has a counterpart in the other's own layer.
-    """
-
-    unit: NDArray[np.int32]  # (n,)
-    present: NDArray[np.float32]  # (n, L): 1 where the node's unit has a node in the layer
-
-    def pairs(self, first: Positions, second: Positions) -> Values:
-        """Compared one by one."""
-        shared = (self.present[first] * self.present[second]).sum(axis=1) > 0
-        return np.asarray(shared & (self.unit[first] != self.unit[second]), dtype=np.float64)
-
-    def block(self, rows: Positions, cols: Positions) -> Values:
-        """One small dense product."""
-        shared = self.present[rows] @ self.present[cols].T > 0
-        return np.asarray(shared & (self.unit[rows][:, None] != self.unit[cols][None, :]), dtype=np.float64)
+    def __call__(self, pairs: Pairs) -> Values:
+        return self.holds(pairs.first, pairs.second).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,13 +49,8 @@ class Sum:
 
     value: Values  # (n,)
 
-    def pairs(self, first: Positions, second: Positions) -> Values:
-        """Added one by one."""
-        return self.value[first] + self.value[second]
-
-    def block(self, rows: Positions, cols: Positions) -> Values:
-        """Added all with all."""
-        return self.value[rows][:, None] + self.value[cols][None, :]
+    def __call__(self, pairs: Pairs) -> Values:
+        return np.asarray(self.value[pairs.first] + self.value[pairs.second])
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,48 +59,21 @@ class Ratio:
 
     value: Values  # (n,)
 
-    def pairs(self, first: Positions, second: Positions) -> Values:
-        """Compared one by one."""
-        one, other = self.value[first], self.value[second]
-        return np.minimum(one, other) / np.maximum(one, other)
-
-    def block(self, rows: Positions, cols: Positions) -> Values:
-        """Compared all with all."""
-        one, other = self.value[rows][:, None], self.value[cols][None, :]
-        return np.minimum(one, other) / np.maximum(one, other)
+    def __call__(self, pairs: Pairs) -> Values:
+        one, other = self.value[pairs.first], self.value[pairs.second]
+        return np.asarray(np.minimum(one, other) / np.maximum(one, other))
 
 
-@dataclass(frozen=True, eq=False)
-class Nothing:
-    """0 for every pair: the rule has nothing to say about pairs of this kind."""
-
-    def pairs(self, first: Positions, second: Positions) -> Values:
-        """Zeros."""
-        return np.zeros(len(first))
-
-    def block(self, rows: Positions, cols: Positions) -> Values:
-        """Zeros."""
-        return np.zeros((len(rows), len(cols)))
-
-
-@dataclass(frozen=True, eq=False)
 class Weighted:
-    """A weighted sum of"""
+    """A weighted sum of signals; of none it is 0 for every pair."""
 
-    terms: Sequence[tuple[float, Signal]]
+    def __init__(self, *terms: tuple[float, Signal]):
+        self._terms = terms
 
-    def pairs(self, first: Positions, second: Positions) -> Values:
-        """Added up term by term."""
-        total = np.zeros(len(first))
-        for weight, signal in self.terms:
-            total += weight * signal.pairs(first, second)
-        return total
-
-    def block(self, rows: Positions, cols: Positions) -> Values:
-        """Added up term by term."""
-        total = np.zeros((len(rows), len(cols)))
-        for weight, signal in self.terms:
-            total += weight * signal.block(rows, cols)
+    def __call__(self, pairs: Pairs) -> Values:
+        total = np.zeros(pairs.shape)
+        for weight, signal in self._terms:
+            total += weight * signal(pairs)
         return total
 
 
@@ -178,8 +96,8 @@ def adamic_adar(graph: MultiplexGraph) -> Overlap:
 
 def matched_neighbours(graph: MultiplexGraph) -> Overlap:
     """Number of pairs (x, y), x a neighbour of i and y of j, known to be the same unit."""
-    profile = sparse.csr_array(graph.adjacency.astype(np.float64) @ unit_matrix(graph))
-    return Overlap(profile, profile)
+    rows = sparse.csr_array(graph.adjacency.astype(np.float64) @ unit_matrix(graph))
+    return Overlap(rows, rows)
 
 
 def union_of_layers(graph: MultiplexGraph) -> sparse.csr_array:
@@ -192,24 +110,14 @@ def union_of_layers(graph: MultiplexGraph) -> sparse.csr_array:
 
 def common_neighbours_in_union(graph: MultiplexGraph, union: sparse.csr_array) -> Overlap:
     """Number of units linked with both nodes' units in some layer."""
-    profile = sparse.csr_array(unit_matrix(graph) @ union)
-    return Overlap(profile, profile)
+    rows = sparse.csr_array(unit_matrix(graph) @ union)
+    return Overlap(rows, rows)
 
 
 def linked_in_union(graph: MultiplexGraph, union: sparse.csr_array) -> Overlap:
     """1 where the two nodes' units are linked in some layer, else 0."""
     indicator = unit_matrix(graph)
     return Overlap(sparse.csr_array(indicator @ union), indicator)
-
-
-def same_unit(graph: MultiplexGraph) -> SameLabel:
-    """1 where the two nodes are known to be one unit, if only by a chain of links (transitivity)."""
-    return SameLabel(graph.unit)
-
-
-def unit_clash(graph: MultiplexGraph) -> Clash:
-    """1 where uniqueness forbids that the two nodes are one unit."""
-    return Clash(graph.unit, unit_presence(graph)[graph.unit])
 
 
 def degree_similarity(graph: MultiplexGraph) -> Ratio:
@@ -223,39 +131,37 @@ def degree_product(graph: MultiplexGraph) -> Sum:
     return Sum(logarithm / (2 * logarithm.max(initial=0.0) + 1))
 
 
-# Rules of thumb: what plain structure says about a pair, without learning.
-#
-# Every table shows them beside the models: a method that does not beat them has learned little.
+# ---- models ----------------------------------------------------------------------------------------------
 
 
 class StructuralModel(Model):
     """A model that is a signal for intra pairs and one for inter pairs; the seed has no effect."""
 
-    _intra: Signal
-    _inter: Signal
+    intra_signal: Signal
+    inter_signal: Signal
 
     def _learn(self, graph: MultiplexGraph, session: Session) -> None:
-        self._intra = self._intra_signal(graph)
-        self._inter = self._inter_signal(graph)
+        self.intra_signal = self._intra_signal(graph)
+        self.inter_signal = self._inter_signal(graph)
 
-    @abstractmethod
     def _intra_signal(self, graph: MultiplexGraph) -> Signal:
-        """What orders pairs within a layer."""
+        """What orders pairs within a layer: nothing, unless a model says otherwise."""
+        return Weighted()
 
-    @abstractmethod
     def _inter_signal(self, graph: MultiplexGraph) -> Signal:
-        """What orders pairs of different layers."""
+        """What orders pairs of different layers: nothing, unless a model says otherwise."""
+        return Weighted()
 
     def _score_intra(self, pairs: NDArray[np.int64]) -> Scores:
-        return self._intra.pairs(pairs[:, 0], pairs[:, 1])
+        return self.intra_signal(PairList(pairs))
 
     def _score_inter(self, pairs: NDArray[np.int64]) -> Scores:
-        return self._inter.pairs(pairs[:, 0], pairs[:, 1])
+        return self.inter_signal(PairList(pairs))
 
     def score_block(self, rows: Positions, cols: Positions) -> Scores:
         """All pairs of rows and columns by one sparse or dense product for each signal."""
-        signal = self._intra if self._is_intra(rows, cols) else self._inter
-        return signal.block(rows, cols)
+        signal = self.intra_signal if self._is_intra(rows, cols) else self.inter_signal
+        return signal(PairGrid(rows, cols))
 
 
 class Rules(StructuralModel):
@@ -272,24 +178,21 @@ class Rules(StructuralModel):
         # Both counts of shared neighbours are at most the largest number of neighbours in the union.
         most = 2 * np.diff(union.indptr).max(initial=0) + 2.0
         return Weighted(
-            [
-                (most, linked_in_union(graph, union)),
-                (1.0, common_neighbours(graph)),
-                (1.0, common_neighbours_in_union(graph, union)),
-                (1.0, degree_product(graph)),
-            ]
+            (most, linked_in_union(graph, union)),
+            (1.0, common_neighbours(graph)),
+            (1.0, common_neighbours_in_union(graph, union)),
+            (1.0, degree_product(graph)),
         )
 
     def _inter_signal(self, graph: MultiplexGraph) -> Signal:
         """Transitivity says yes, uniqueness says no; then matched neighbours; then similarity of degree."""
         most = graph.degree.max(initial=0) + 2.0  # more than matched neighbours and similarity can add up to
+        units = KnownUnits.of(graph)
         return Weighted(
-            [
-                (most, same_unit(graph)),
-                (-most, unit_clash(graph)),
-                (1.0, matched_neighbours(graph)),
-                (1.0, degree_similarity(graph)),
-            ]
+            (most, Relation(units.same)),
+            (-most, Relation(units.clash)),
+            (1.0, matched_neighbours(graph)),
+            (1.0, degree_similarity(graph)),
         )
 
 
@@ -299,11 +202,8 @@ class Closure(StructuralModel):
     name = "closure"
     description = "inter: 1 if a chain of known links joins the two (transitivity); intra: nothing"
 
-    def _intra_signal(self, graph: MultiplexGraph) -> Signal:
-        return Nothing()
-
     def _inter_signal(self, graph: MultiplexGraph) -> Signal:
-        return same_unit(graph)
+        return Relation(KnownUnits.of(graph).same)
 
 
 class Exclusion(StructuralModel):
@@ -312,11 +212,8 @@ class Exclusion(StructuralModel):
     name = "exclusion"
     description = "inter: -1 if the two units both have a node in some layer (uniqueness); intra: nothing"
 
-    def _intra_signal(self, graph: MultiplexGraph) -> Signal:
-        return Nothing()
-
     def _inter_signal(self, graph: MultiplexGraph) -> Signal:
-        return Weighted([(-1.0, unit_clash(graph))])
+        return Weighted((-1.0, Relation(KnownUnits.of(graph).clash)))
 
 
 class MatchedNeighbours(StructuralModel):
@@ -324,9 +221,6 @@ class MatchedNeighbours(StructuralModel):
 
     name = "matched-neighbours"
     description = "inter: neighbours of the one known to be neighbours of the other; intra: nothing"
-
-    def _intra_signal(self, graph: MultiplexGraph) -> Signal:
-        return Nothing()
 
     def _inter_signal(self, graph: MultiplexGraph) -> Signal:
         return matched_neighbours(graph)
@@ -341,9 +235,6 @@ class CommonNeighbours(StructuralModel):
     def _intra_signal(self, graph: MultiplexGraph) -> Signal:
         return common_neighbours(graph)
 
-    def _inter_signal(self, graph: MultiplexGraph) -> Signal:
-        return Nothing()
-
 
 class AdamicAdar(StructuralModel):
     """Adamic–Adar alone."""
@@ -353,9 +244,6 @@ class AdamicAdar(StructuralModel):
 
     def _intra_signal(self, graph: MultiplexGraph) -> Signal:
         return adamic_adar(graph)
-
-    def _inter_signal(self, graph: MultiplexGraph) -> Signal:
-        return Nothing()
 
 
 class Degree(StructuralModel):

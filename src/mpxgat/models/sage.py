@@ -29,8 +29,14 @@ from mpxgat.models.base import EmbeddingModel, Settings
 from mpxgat.models.mpxgat_parts import chosen_device
 from mpxgat.nn.ops import pair_scores
 from mpxgat.nn.sage import Hop, SageNet, contrast_loss
-from mpxgat.pairs import pair_keys
-from mpxgat.training.links import BetweenLayers, Stream, ValidationLinks, cut_validation, standardised_features
+from mpxgat.training.links import (
+    BetweenLayers,
+    Stream,
+    ValidationLinks,
+    WithinLayers,
+    cut_validation,
+    standardised_features,
+)
 from mpxgat.training.loop import Schedule, train
 from mpxgat.training.parallel import Session
 from mpxgat.training.walks import Neighbours
@@ -178,7 +184,7 @@ class SageLinks:
     @classmethod
     def cut(cls, graph: MultiplexGraph, share: float, rng: np.random.Generator) -> SageLinks:
         """Keep a share of both kinds out of training, with non-links of the same layer and of different layers."""
-        intra = cut_validation(graph.intra, share, _SameLayer(graph), rng)
+        intra = cut_validation(graph.intra, share, WithinLayers.of(graph), rng)
         inter = cut_validation(graph.inter, share, BetweenLayers(graph.node_layer, graph.unit), rng)
         return cls(intra, inter)
 
@@ -287,21 +293,3 @@ def _judged(part: ValidationLinks, device: torch.device) -> list[Tensor]:
     assert part.links is not None
     assert part.non_links is not None
     return [torch.from_numpy(pairs.astype(np.int64)).to(device) for pairs in (part.links, part.non_links)]
-
-
-class _SameLayer:
-    """Pairs of nodes of one layer, whichever, that are no link."""
-
-    def __init__(self, graph: MultiplexGraph):
-        self._start = graph.layer_start
-        self._layer = graph.node_layer
-        self._keys = pair_keys(graph.intra, graph.n_nodes)
-
-    def draw(self, count: int, rng: np.random.Generator) -> Links:
-        """About (count, 2) pairs, uniform over all pairs of one layer that are free."""
-        size = np.diff(self._start)
-        layer = rng.choice(len(size), size=2 * count, p=size**2 / (size**2).sum())
-        pairs = self._start[layer, None] + (rng.random((len(layer), 2)) * size[layer, None]).astype(np.int64)
-        free = (pairs[:, 0] != pairs[:, 1]) & ~np.isin(pair_keys(pairs, len(self._layer)), self._keys)
-        drawn: Links = pairs[free][:count]
-        return drawn

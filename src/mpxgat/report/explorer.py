@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpxgat.graph import MultiplexGraph
-from mpxgat.matching.match import Explanation, Matcher, explanations, layer_pairs, rank_by_node
+from mpxgat.matching.match import Matcher, layer_pairs, rank_by_node
+from mpxgat.matching.reasons import Explanation
 from mpxgat.models.base import Model
 from mpxgat.report.page import Fragment, Section, asset
 
@@ -101,7 +102,7 @@ def candidate_data(matcher: Matcher) -> dict[str, object]:
         "silence": list(found.silence),
         "pairs": encoded(found.pairs),
         "probability": encoded(found.probability),
-        **_reason_data(explanations(matcher, found.pairs)),
+        **_reason_data(matcher.explain_many(found.pairs)),
     }
 
 

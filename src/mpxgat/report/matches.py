@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mpxgat.graph import MultiplexGraph
-from mpxgat.matching.match import DEFAULT_THRESHOLD, Matcher, Matches, with_reasons
+from mpxgat.matching.match import DEFAULT_THRESHOLD, Matcher, Matches
+from mpxgat.matching.reasons import with_reasons
 from mpxgat.pairs import unit_sizes
 from mpxgat.report import charts
 from mpxgat.report.charts import Rows, Value

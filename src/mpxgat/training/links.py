@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 from mpxgat.graph import MultiplexGraph
 from mpxgat.metrics import auc
 from mpxgat.nn.ops import link_loss, pair_scores
-from mpxgat.pairs import pair_keys
+from mpxgat.pairs import found_among, pair_keys
 
 _VALIDATION_NON_LINKS = 10  # for each validation link: a steadier AUC than one for each
 _FEWEST_VALIDATION_LINKS = 5
@@ -159,8 +160,36 @@ class WithinLayer:
     def _candidates(self, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
         pairs = rng.integers(self.n_nodes, size=(count, 2)) if self.n_nodes else np.empty((0, 2), dtype=np.int64)
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-        free: NDArray[np.int64] = pairs[~_contains(self.keys, pair_keys(pairs, self.n_nodes))]
+        free: NDArray[np.int64] = pairs[~found_among(pair_keys(pairs, self.n_nodes), self.keys)]
         return free
+
+
+@dataclass(frozen=True, eq=False)
+class WithinLayers:
+    """Pairs of nodes of one layer, whichever, that are no link."""
+
+    layers: tuple[WithinLayer, ...]
+    start: NDArray[np.int64]  # (layers + 1,) where each layer's nodes begin
+
+    @classmethod
+    def of(cls, graph: MultiplexGraph) -> WithinLayers:
+        """A sampler that avoids the links of a graph."""
+        start, first = graph.layer_start.astype(np.int64), graph.intra[:, 0]
+        samplers = []
+        for begin, end in pairwise(start.tolist()):
+            links = graph.intra[(first >= begin) & (first < end)] - begin
+            samplers.append(WithinLayer.of(end - begin, links.astype(np.int32)))
+        return cls(tuple(samplers), start)
+
+    def draw(self, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """(k, 2) pairs, in every layer as many as it has pairs for; fewer than ``count`` if hardly any pair is free."""
+        size = np.diff(self.start).astype(np.float64)
+        pairs = size * (size - 1)
+        shares = rng.multinomial(count, pairs / pairs.sum()) if pairs.sum() else np.zeros(len(size), dtype=int)
+        parts = zip(self.layers, self.start.tolist(), shares.tolist(), strict=False)
+        return np.concatenate(
+            [np.empty((0, 2), dtype=np.int64), *(layer.draw(share, rng) + begin for layer, begin, share in parts)]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,10 +223,3 @@ def _draw(count: int, candidates: _Candidates, rng: np.random.Generator) -> NDAr
         found.append(candidates(2 * (count - have) + 16, rng))
         have += len(found[-1])
     return np.concatenate(found)[:count]
-
-
-def _contains(sorted_keys: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[np.bool_]:
-    place = np.searchsorted(sorted_keys, keys)
-    inside = place < len(sorted_keys)
-    inside[inside] = sorted_keys[place[inside]] == keys[inside]
-    return inside

@@ -1,4 +1,4 @@
-"""The judge: boosted trees that turn evidence into log-odds, and say how much each piece of evidence added.
+"""The classifier: boosted trees that turn features into log-odds, and say how much each feature added.
 
 LightGBM grows the trees: it is fast on two cores, keeps a model as plain text (nothing is executed on loading), and
 attributes a score exactly to its inputs (TreeSHAP: base + contributions = score).
@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpxgat.errors import TrainingError, printable
+from mpxgat.models.evidence.features import Features
 
 if TYPE_CHECKING:
     import lightgbm
 
 
-Evidence = NDArray[np.float32]
 Scores = NDArray[np.float64]
-_FASTEST = 0.3  # rate of learning that boosting still bears
+_FASTEST = 0.3  # learning rate that boosting still bears
 
 
 def trees_library() -> ModuleType:
@@ -40,8 +40,8 @@ def trees_library() -> ModuleType:
 
 
 @dataclass(frozen=True)
-class Growth:
-    """How the trees are grown: many small random ones, as positives are few.
+class Hyperparameters:
+    """Of the boosted trees: many small random ones, as positives are few.
 
     Chosen on ff-tw-yt and Drosophila, seeds 100 to 102, among 4, 7 and 15 leaves, 100 to 400 trees, with and without
     random thresholds: the latter bring +.01 of AUC on Drosophila's held-out units, the rest hardly matters.
@@ -49,34 +49,33 @@ class Growth:
 
     trees: int = 300
     leaves: int = 15
-    rate: float = 0.05
-    columns: float = 0.3
+    learning_rate: float = 0.05
+    feature_fraction: float = 0.3
     smallest_leaf: int = 100
-    shrinkage: float = 5.0
-    random: bool = True
+    l2: float = 5.0
+    random_thresholds: bool = True
 
-    def among(self, judges: int) -> Growth:
-        """For each of some judges that decide together: by the root of their number fewer trees of more weight.
+    def in_ensemble(self, size: int) -> Hyperparameters:
+        """For each classifier of an ensemble: by the root of its size fewer trees of more weight.
 
-        A jury takes longer to ask than one judge, and needs less of each. Held-out units of ff-tw-yt (seeds 100, 103,
-        104) and Drosophila (100), four judges: with 150 trees each AUC and likelihood are those with 300; with 75 the
-        likelihood falls, and fewer matches are sure.
+        An ensemble takes longer to ask than one classifier, and needs less of each. Held-out units of ff-tw-yt (seeds
+        100, 103, 104) and Drosophila (100), four classifiers: with 150 trees each AUC and likelihood are those with
+        300; with 75 the likelihood falls, and fewer matches are sure.
         """
-        factor = math.sqrt(judges)
-        return replace(
-            self, trees=math.ceil(self.trees / factor), rate=min(self.rate * factor, max(self.rate, _FASTEST))
-        )
+        factor = math.sqrt(size)
+        rate = min(self.learning_rate * factor, max(self.learning_rate, _FASTEST))
+        return replace(self, trees=math.ceil(self.trees / factor), learning_rate=rate)
 
     def parameters(self, seed: int) -> dict[str, Any]:
         """As LightGBM names them."""
         return {
             "objective": "binary",
             "num_leaves": self.leaves,
-            "learning_rate": self.rate,
-            "feature_fraction": self.columns,
+            "learning_rate": self.learning_rate,
+            "feature_fraction": self.feature_fraction,
             "min_data_in_leaf": self.smallest_leaf,
-            "lambda_l2": self.shrinkage,
-            "extra_trees": self.random,
+            "lambda_l2": self.l2,
+            "extra_trees": self.random_thresholds,
             "deterministic": True,
             "force_col_wise": True,
             "num_threads": 2,
@@ -85,45 +84,47 @@ class Growth:
         }
 
 
-class Judge:
-    """Log-odds from evidence (k, f); columns in the order they were learned in."""
+class Classifier:
+    """Log-odds from features (k, f); columns in the order they were learned in."""
 
     def __init__(self, booster: lightgbm.Booster, offset: float):
         self._booster = booster
         self._offset = offset
 
     @classmethod
-    def learn(cls, evidence: Evidence, label: NDArray[Any], offset: float, seed: int, growth: Growth) -> Judge:
-        """Fit to (k, f) evidence and (k,) labels, 1 for a link.
+    def fit(
+        cls, features: Features, label: NDArray[Any], offset: float, seed: int, parameters: Hyperparameters
+    ) -> Classifier:
+        """Learn from (k, f) features and (k,) labels, 1 for a link.
 
         offset  added to every score: the log of the share of non-links that were drawn
         """
         library = trees_library()
-        data = library.Dataset(evidence, label.astype(np.float64), free_raw_data=True)
-        return cls(library.train(growth.parameters(seed), data, growth.trees), offset)
+        data = library.Dataset(features, label.astype(np.float64), free_raw_data=True)
+        return cls(library.train(parameters.parameters(seed), data, parameters.trees), offset)
 
     @property
-    def n_columns(self) -> int:
-        """Columns of the evidence it learned from."""
+    def n_features(self) -> int:
+        """Columns that it learned from."""
         return int(self._booster.num_feature())
 
-    def score(self, evidence: Evidence) -> Scores:
+    @property
+    def n_trees(self) -> int:
+        """Trees that it is made of."""
+        return int(self._booster.num_trees())
+
+    def score(self, features: Features) -> Scores:
         """(k,) log-odds."""
-        if not len(evidence):
+        if not len(features):
             return np.zeros(0)
-        raw = np.asarray(self._booster.predict(evidence, raw_score=True), dtype=np.float64)
+        raw = np.asarray(self._booster.predict(features, raw_score=True), dtype=np.float64)
         return raw + self._offset
 
-    def contributions(self, evidence: Evidence) -> NDArray[np.float64]:
+    def contributions(self, features: Features) -> NDArray[np.float64]:
         """(k, f + 1): what each column added to the log-odds, and last the base; a row's sum is its score."""
-        parts: NDArray[np.float64] = np.array(self._booster.predict(evidence, pred_contrib=True), dtype=np.float64)
+        parts: NDArray[np.float64] = np.array(self._booster.predict(features, pred_contrib=True), dtype=np.float64)
         parts[:, -1] += self._offset
         return parts
-
-    def importance(self, names: Sequence[str]) -> dict[str, float]:
-        """Each column's share of what the trees gained."""
-        gain = self._booster.feature_importance("gain")
-        return dict(zip(names, (gain / max(gain.sum(), 1e-300)).tolist(), strict=True))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """To be saved."""
@@ -135,7 +136,7 @@ class Judge:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Judge:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Classifier:
         """What `to_arrays` gave; ValueError if it is not.
 
         LightGBM's reader may end the process on a damaged text, so it is given only a text that fits its digest.
@@ -147,59 +148,50 @@ class Judge:
                 raise ValueError("it is damaged")
             return cls(library.Booster(model_str=text.decode()), float(offset))
         except (KeyError, ValueError, library.basic.LightGBMError) as error:
-            raise ValueError(f"the saved judge cannot be read ({error})") from None
+            raise ValueError(f"the saved classifier cannot be read ({error})") from None
 
 
-# The jury: judges that learned on different parts of what is known, and decide together.
-#
-# Each has its own exam, on what it has not learned from, and what an exam says of a judge is true of that judge only:
-# one that has learned from everything is surer of itself, without being right as often.
+class Ensemble:
+    """Classifiers cross-fitted on different folds; log-odds from features (k, f) are the mean of theirs.
 
+    Each is calibrated on a fold that it has not learned from, and what that says is true of that classifier only: one
+    that has learned from everything is surer of itself, without being right as often.
+    """
 
-class Jury:
-    """Log-odds from evidence (k, f): the mean of those of the judges, of whom there is one at least."""
+    def __init__(self, classifiers: Sequence[Classifier]):
+        """At least one."""
+        self.classifiers = tuple(classifiers)
 
-    def __init__(self, judges: Sequence[Judge]):
-        self.judges = tuple(judges)
-
-    @property
-    def n_columns(self) -> int:
-        """Columns of the evidence they learned from."""
-        return self.judges[0].n_columns
-
-    def score(self, evidence: Evidence) -> Scores:
+    def score(self, features: Features) -> Scores:
         """(k,) log-odds."""
-        return self._mean(lambda judge: judge.score(evidence))
+        return self._mean(lambda classifier: classifier.score(features))
 
-    def contributions(self, evidence: Evidence) -> NDArray[np.float64]:
+    def contributions(self, features: Features) -> NDArray[np.float64]:
         """(k, f + 1): what each column added to the log-odds, and last the base; a row's sum is its score."""
-        return self._mean(lambda judge: judge.contributions(evidence))
+        return self._mean(lambda classifier: classifier.contributions(features))
 
-    def _mean(self, opinion: Callable[[Judge], NDArray[np.float64]]) -> NDArray[np.float64]:
-        total = opinion(self.judges[0])
-        for judge in self.judges[1:]:
-            total += opinion(judge)
-        return total / len(self.judges)
+    def _mean(self, answer: Callable[[Classifier], NDArray[np.float64]]) -> NDArray[np.float64]:
+        total = answer(self.classifiers[0])
+        for classifier in self.classifiers[1:]:
+            total += answer(classifier)
+        return total / len(self.classifiers)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """To be saved."""
         return {
             f"{number}.{name}": array
-            for number, judge in enumerate(self.judges)
-            for name, array in judge.to_arrays().items()
+            for number, classifier in enumerate(self.classifiers)
+            for name, array in classifier.to_arrays().items()
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Jury:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Ensemble:
         """What `to_arrays` gave; ValueError if it is not."""
-        by_judge: dict[str, dict[str, NDArray[Any]]] = {}
+        by_number: dict[str, dict[str, NDArray[Any]]] = {}
         for name, array in arrays.items():
             number, _, part = name.partition(".")
-            by_judge.setdefault(number, {})[part] = array
-        expected = [str(number) for number in range(len(by_judge))]
-        if not by_judge or by_judge.keys() != set(expected):
-            raise ValueError("the saved judges are not numbered from 0 on; another version saves only one")
-        judges = [Judge.from_arrays(by_judge[number]) for number in expected]
-        if len({judge.n_columns for judge in judges}) > 1:
-            raise ValueError("the saved judges have learned from different columns")
-        return cls(judges)
+            by_number.setdefault(number, {})[part] = array
+        expected = [str(number) for number in range(len(by_number))]
+        if not by_number or by_number.keys() != set(expected):
+            raise ValueError("the saved classifiers are not numbered from 0 on")
+        return cls([Classifier.from_arrays(by_number[number]) for number in expected])

@@ -1,7 +1,8 @@
-"""Who else could be meant: how a similarity compares with those of all nodes that compete for the same partner.
+"""Features of two nodes of different layers: do they look like one unit, where known links leave that open?
 
-Links between layers are one to one, so a candidate counts for little if many others are as similar. For every node
-and every other layer, the largest similarities to nodes of that layer that it may still be matched with, and their sum.
+Every number is symmetric in the two nodes: where both have one, the lower comes first, then the higher. Links between
+layers are one to one, so a candidate counts for little if many others are as similar: similarities are also compared
+with those of all nodes that compete for the same partner.
 """
 
 from __future__ import annotations
@@ -13,71 +14,31 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mpxgat.graph import MultiplexGraph
-from mpxgat.models.evidence.candidates import Wanted, nearest_pairs, similar_pairs
-from mpxgat.models.evidence.features import Column, Pairs, Positions, Values, sides
-from mpxgat.models.evidence.similarity import open_similarities
-from mpxgat.models.evidence.walks import Compared, Profiles, one_step, unit_length
-from mpxgat.pairs import unit_matrix, unit_presence, unit_sizes
-
-KEPT = 8
-
-
-@dataclass(frozen=True, eq=False)
-class Rivals:
-    """Similarities to the nodes of every layer that uniqueness allows."""
-
-    largest: NDArray[np.float64]  # (n, L, KEPT) descending, 0 where there are fewer
-    total: NDArray[np.float64]  # (n, L)
-
-    def columns(self, similarity: Values, pairs: Pairs, layer: NDArray[np.int32]) -> list[Values]:
-        """Rank (up to KEPT), share of the total, and lead over the mean of the five best, each the lower of both
-        sides, then the higher.
-        """
-        sides = [
-            self._from(similarity, pairs.first, layer[pairs.second]),
-            self._from(similarity, pairs.second, layer[pairs.first]),
-        ]
-        columns: list[Values] = []
-        for one, other in zip(*sides, strict=True):
-            columns += [np.minimum(one, other), np.maximum(one, other)]
-        return columns
-
-    def _from(self, similarity: Values, node: NDArray[np.integer], layer: NDArray[np.int32]) -> tuple[Values, ...]:
-        largest, total = self.largest[node, layer], self.total[node, layer]
-        rank = (largest > similarity[:, None] * (1 + 1e-12)).sum(axis=1).astype(np.float64)
-        share = np.divide(similarity, total, out=np.zeros_like(similarity), where=total > 0)
-        return rank, share, similarity - largest[:, :5].mean(axis=1)
-
-
-def find_rivals(rows: sparse.csr_array, graph: MultiplexGraph, present: NDArray[np.float32]) -> Rivals:
-    """Rivals by the similarity <row_i, row_j>; ``present`` (n, L) says where a node's unit has a node."""
-    n_layers = graph.n_layers
-    largest = np.zeros((graph.n_nodes, n_layers, KEPT))
-    total = np.zeros((graph.n_nodes, n_layers))
-    for b in range(n_layers):
-        there = graph.layer_nodes(b)
-        others = np.flatnonzero(present[:, b] == 0)
-        for found in open_similarities(rows, present, others, there):
-            best, _ = found.best(KEPT)
-            largest[found.nodes, b, : best.shape[1]] = best
-            total[found.nodes, b] = found.total()
-    return Rivals(largest, total)
-
-
-# Evidence that two nodes of different layers are one unit, for pairs that transitivity and uniqueness leave open.
-#
-# Every number is symmetric in the two nodes: where both have one, the lower comes first, then the higher.
-
+from mpxgat.models.evidence.candidates import CandidateSearch, PairArray, nearest_pairs, similar_pairs, similarities
+from mpxgat.models.evidence.features import Column, sides
+from mpxgat.models.evidence.walks import Walks, WalkSimilarity, one_step, unit_length
+from mpxgat.pairs import IntArray, KnownUnits, Pairs, Values, unit_matrix, unit_presence, unit_sizes
 
 NEIGHBOURS, SURROUNDINGS = "shared neighbours", "similar surroundings"
-RIVALS, DEGREES = "who else competes", "degrees"
+COMPETITORS, DEGREES = "who else competes", "degrees"
 EMBEDDINGS = "anchored embeddings"
 COPIES, LAYERS = "copies known already", "how often the two layers share a unit"
 
-_COMPETING = {"near": False, "far": True, "joint_far": True}  # profile -> compared at length 1
-_PROFILE_GROUP = {"near": NEIGHBOURS, "joint": NEIGHBOURS, "far": SURROUNDINGS, "joint_far": SURROUNDINGS}
-_RIVAL_NUMBERS = ("rank low", "rank high", "share low", "share high", "lead low", "lead high")
+KEPT = 8  # largest similarities of a node to those of a layer
+_BEST = 5  # of them, whose mean is compared with
 _MOST_COPIES = 3
+_COMPETING = {"near": False, "far": True, "joint_far": True}  # walk -> compared at length 1
+_WALK_REASON = {"near": NEIGHBOURS, "joint": NEIGHBOURS, "far": SURROUNDINGS, "joint_far": SURROUNDINGS}
+_COMPETITOR_NUMBERS = ("rank low", "rank high", "share low", "share high", "lead low", "lead high")
+
+
+def constants() -> dict[str, float]:
+    """What changes the features, by name: a classifier that learned with other values does not fit."""
+    return {
+        "competitors.largest kept": KEPT,
+        "competitors.best compared with": _BEST,
+        "copies counted at most": _MOST_COPIES,
+    }
 
 
 def layer_prior(graph: MultiplexGraph) -> Values:
@@ -89,43 +50,41 @@ def layer_prior(graph: MultiplexGraph) -> Values:
     return prior
 
 
-class InterEvidence:
+class InterFeatures:
     """What a graph says about pairs of nodes of different layers.
 
     graph   what is known
-    walks   profiles of this graph
-    prior   (L, L) of `layer_prior`; of the graph a judge learned on, so that it means the same in a larger graph
-    vectors (n, d) embeddings made from this graph, whose dot products are evidence as well; None for none
+    walks   short walks on this graph
+    prior   (L, L) of `layer_prior`; of the graph a classifier learned on, so that it means the same in a larger graph
+    vectors (n, d) embeddings made from this graph, whose dot products are features as well; None for none
     """
 
-    def __init__(
-        self, graph: MultiplexGraph, walks: Profiles, prior: Values, vectors: NDArray[np.float32] | None = None
-    ):
+    def __init__(self, graph: MultiplexGraph, walks: Walks, prior: Values, vectors: NDArray[np.float32] | None = None):
         self._vectors = vectors
         self._graph = graph
         self._layer = graph.node_layer
         self._prior = prior
         self._size = unit_sizes(graph)[graph.unit]
-        present = unit_presence(graph)
-        self._present = present[graph.unit]
+        self.units = KnownUnits.of(graph)
         self.node_of_unit = np.unique(graph.unit, return_index=True)[1]  # its first node
-        self._profiles = walks.rare
-        self._compared = Compared(self._profiles)
-        self._rivals: dict[str, Rivals] = {
-            name: find_rivals(unit_length(rows) if scaled else rows, graph, self._present)
-            for name, rows in self._profiles.items()
+        self._walks = walks.weighted
+        self._similarity = WalkSimilarity(self._walks)
+        self._competitors: dict[str, Competitors] = {
+            name: find_competitors(unit_length(rows) if scaled else rows, graph, self.units)
+            for name, rows in self._walks.items()
             if (scaled := _COMPETING.get(name)) is not None
         }
         self.neighbour_units = sparse.csr_array(graph.adjacency.astype(np.float64) @ unit_matrix(graph))
-        self._matchable = np.asarray(self.neighbour_units @ present)  # (n, L) neighbours known in each layer
+        # (n, L) neighbours that are known in each layer
+        self._matchable = np.asarray(self.neighbour_units @ unit_presence(graph))
         self._degree = np.log1p(graph.degree)
         self._neighbour_degree = one_step(graph) @ self._degree
         together = np.bincount(graph.unit, weights=graph.degree, minlength=graph.n_units)
         self._unit_degree = np.log1p(together[graph.unit])
 
     def columns(self, pairs: Pairs) -> dict[Column, Values]:
-        """Everything about k pairs, (k,) each."""
-        found = self._of_profiles(pairs)
+        """Everything about some pairs, in their shape."""
+        found = self._of_walks(pairs)
         found |= self._of_neighbours(pairs)
         if self._vectors is not None:
             found[Column("anchored", EMBEDDINGS)] = pairs.dots(self._vectors)
@@ -143,30 +102,30 @@ class InterEvidence:
         found[Column("prior", LAYERS)] = self._prior[self._layer[pairs.first], self._layer[pairs.second]]
         return found
 
-    def candidates_between(self, layer_a: int, layer_b: int, wanted: Wanted) -> NDArray[np.int64]:
-        """(m, 2) open pairs of two layers worth judging, in order; see `similar_pairs` and `nearest_pairs`."""
+    def candidates_between(self, layer_a: int, layer_b: int, search: CandidateSearch) -> PairArray:
+        """(m, 2) open pairs of two layers worth scoring, in order; see `similar_pairs` and `nearest_pairs`."""
         ours, theirs = self._without_copy(layer_a, layer_b), self._without_copy(layer_b, layer_a)
-        found = similar_pairs(self._profiles["joint_far"], self._present, ours, theirs, wanted.similar)
-        if self._vectors is None or not wanted.nearest:
+        found = similar_pairs(self._walks["joint_far"], self.units, ours, theirs, search.similar)
+        if self._vectors is None or not search.nearest:
             return found
-        near = nearest_pairs(self._vectors, self._present, ours, theirs, wanted.nearest, wanted.search)
+        near = nearest_pairs(self._vectors, self.units, ours, theirs, search.nearest, search.method)
         return np.unique(np.concatenate([found, near]), axis=0)
 
-    def _without_copy(self, layer: int, other: int) -> Positions:
+    def _without_copy(self, layer: int, other: int) -> IntArray:
         """Nodes of a layer whose unit is not known to have one in the other."""
         nodes = self._graph.layer_nodes(layer)
-        alone: Positions = nodes[self._present[nodes, other] == 0]
+        alone: IntArray = nodes[~self.units.has_node_in(other)[nodes]]
         return alone
 
-    def _of_profiles(self, pairs: Pairs) -> dict[Column, Values]:
+    def _of_walks(self, pairs: Pairs) -> dict[Column, Values]:
         found: dict[Column, Values] = {}
-        for name, overlap, cosine in self._compared.of(pairs):
-            found[Column(f"{name}, overlap", _PROFILE_GROUP[name])] = overlap
-            found[Column(f"{name}, cosine", _PROFILE_GROUP[name])] = cosine
-            if name in self._rivals:
+        for name, overlap, cosine in self._similarity.of(pairs):
+            found[Column(f"{name}, overlap", _WALK_REASON[name])] = overlap
+            found[Column(f"{name}, cosine", _WALK_REASON[name])] = cosine
+            if name in self._competitors:
                 compared = cosine if _COMPETING[name] else overlap
-                numbers = self._rivals[name].columns(compared, pairs, self._layer)
-                columns = [Column(f"{name}, {what}", RIVALS) for what in _RIVAL_NUMBERS]
+                numbers = self._competitors[name].columns(compared, pairs, self._layer)
+                columns = [Column(f"{name}, {what}", COMPETITORS) for what in _COMPETITOR_NUMBERS]
                 found |= dict(zip(columns, numbers, strict=True))
         return found
 
@@ -182,3 +141,46 @@ class InterEvidence:
             Column("neighbours that could match, low", NEIGHBOURS): low,
             Column("neighbours that could match, high", NEIGHBOURS): high,
         }
+
+
+# ---- competitors ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Competitors:
+    """Similarities to the nodes of every layer that uniqueness allows."""
+
+    largest: NDArray[np.float64]  # (n, L, KEPT) descending, 0 where there are fewer
+    total: NDArray[np.float64]  # (n, L)
+
+    def columns(self, similarity: Values, pairs: Pairs, layer: NDArray[np.int32]) -> list[Values]:
+        """Rank (up to KEPT), share of the total, and lead over the mean of the five best, each the lower of both
+        sides, then the higher.
+        """
+        both = [
+            self._from(similarity, pairs.first, layer[pairs.second]),
+            self._from(similarity, pairs.second, layer[pairs.first]),
+        ]
+        columns: list[Values] = []
+        for one, other in zip(*both, strict=True):
+            columns += [np.minimum(one, other), np.maximum(one, other)]
+        return columns
+
+    def _from(self, similarity: Values, node: IntArray, layer: NDArray[np.int32]) -> tuple[Values, ...]:
+        largest, total = self.largest[node, layer], self.total[node, layer]
+        rank = (largest > similarity[..., None] * (1 + 1e-12)).sum(axis=-1).astype(np.float64)
+        share = np.divide(similarity, total, out=np.zeros_like(similarity), where=total > 0)
+        return rank, share, similarity - largest[..., :_BEST].mean(axis=-1)
+
+
+def find_competitors(rows: sparse.csr_array, graph: MultiplexGraph, units: KnownUnits) -> Competitors:
+    """Competitors by the similarity <row_i, row_j>."""
+    largest = np.zeros((graph.n_nodes, graph.n_layers, KEPT))
+    total = np.zeros((graph.n_nodes, graph.n_layers))
+    for b in range(graph.n_layers):
+        others = np.flatnonzero(~units.has_node_in(b))
+        for found in similarities(rows, units, others, graph.layer_nodes(b)):
+            best, _ = found.best(KEPT)
+            largest[found.nodes, b, : best.shape[1]] = best
+            total[found.nodes, b] = found.total()
+    return Competitors(largest, total)

@@ -1,4 +1,4 @@
-"""Evidence for a link between two nodes of one layer: in the layer, and in all layers together.
+"""Features of two nodes of one layer: does a link between them look likely, in the layer and in all layers together?
 
 The union graph joins two known units that are linked in some layer: what one layer lacks often shows in another.
 """
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mpxgat.graph import MultiplexGraph
-from mpxgat.models.evidence.features import Column, Pairs, Positions, Values, sides
-from mpxgat.models.evidence.walks import Compared, Profiles, at_rows, one_step
-from mpxgat.pairs import unit_matrix, unit_presence
+from mpxgat.models.evidence.features import Column, sides
+from mpxgat.models.evidence.walks import Walks, WalkSimilarity, at_rows, one_step
+from mpxgat.pairs import IntArray, Pairs, Values, unit_matrix, unit_presence
 
 LAYER, UNION = "shared neighbours in the layer", "shared neighbours in any layer"
 ELSEWHERE, WALKS = "linked in other layers", "met on short walks"
@@ -52,7 +52,7 @@ class Neighbours:
         }
         return {Column(f"{name} {self._where}", self._reason): value for name, value in found.items()}
 
-    def _two_steps_from(self, nodes: Positions) -> sparse.csr_array:
+    def _two_steps_from(self, nodes: IntArray) -> sparse.csr_array:
         """(n, m) walks of two steps from these nodes at least."""
         if self._two_steps is not None:
             return self._two_steps
@@ -61,14 +61,14 @@ class Neighbours:
         return at_rows(rows, different, self._place.shape[0])
 
 
-class IntraEvidence:
+class IntraFeatures:
     """What a graph says about pairs of nodes of one layer.
 
-    walks       profiles of this graph
-    vectors     (n, d) embeddings made from this graph, whose dot products are evidence as well; None for none
+    walks       short walks on this graph
+    vectors     (n, d) embeddings made from this graph, whose dot products are features as well; None for none
     """
 
-    def __init__(self, graph: MultiplexGraph, walks: Profiles, vectors: NDArray[np.float32] | None = None):
+    def __init__(self, graph: MultiplexGraph, walks: Walks, vectors: NDArray[np.float32] | None = None):
         self._vectors = vectors
         self._unit = unit_matrix(graph)
         adjacency = graph.adjacency.astype(np.float64)
@@ -79,7 +79,7 @@ class IntraEvidence:
         union.data[:] = 1
         self._union = Neighbours(union, self._unit, UNION, "in any layer")
         self._present = sparse.csr_array(unit_presence(graph).astype(np.float64))[graph.unit]
-        self._met, self._compared = walks.met, Compared(walks.rare)
+        self._visits, self._similarity = walks.visits, WalkSimilarity(walks.weighted)
         self._degree = np.log1p(graph.degree)
         self._union_degree = np.log1p(np.diff(union.indptr))[graph.unit]
         self._neighbour_degree = one_step(graph) @ self._degree
@@ -88,16 +88,16 @@ class IntraEvidence:
         self._density = np.log((links + 0.5) / np.maximum(size.astype(np.float64) ** 2, 1))[graph.node_layer]
 
     def columns(self, pairs: Pairs) -> dict[Column, Values]:
-        """Everything about k pairs, (k,) each."""
+        """Everything about some pairs, in their shape."""
         found = self._in_layer.columns(pairs)
         found |= self._union.columns(pairs)
         if self._vectors is not None:
             found[Column("anchored", EMBEDDINGS)] = pairs.dots(self._vectors)
         found[Column("layers where the two are linked", ELSEWHERE)] = pairs.overlap(self._layers_linked, self._unit)
         found[Column("layers that have both", ELSEWHERE)] = pairs.overlap(self._present, self._present)
-        one, other = pairs.overlap(self._met, self._unit), pairs.overlap(self._unit, self._met)
+        one, other = pairs.overlap(self._visits, self._unit), pairs.overlap(self._unit, self._visits)
         found |= sides("met on walks", WALKS, one, other)
-        for name, overlap, cosine in self._compared.of(pairs):
+        for name, overlap, cosine in self._similarity.of(pairs):
             found |= {Column(f"{name}, overlap", WALKS): overlap, Column(f"{name}, cosine", WALKS): cosine}
         for name, value in (
             ("degree", self._degree),
@@ -105,7 +105,7 @@ class IntraEvidence:
             ("neighbours' degree", self._neighbour_degree),
         ):
             found |= sides(name, DEGREES, value[pairs.first], value[pairs.second])
-        found[Column("density", PLACE)] = self._density[pairs.first]
+        found[Column("density", PLACE)] = np.broadcast_to(self._density[pairs.first], pairs.shape)
         return found
 
 

@@ -1,4 +1,4 @@
-"""Candidates of many pairs of layers found side by side by an engine."""
+"""Who could be whom: scored candidates, their probabilities, and the reasons."""
 
 from __future__ import annotations
 
@@ -11,105 +11,61 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpxgat.graph import MultiplexGraph, describe
-from mpxgat.matching.calibration import Calibration
-from mpxgat.matching.match import Candidates, Explanation, Matcher, Reason, layer_pairs
-from mpxgat.models.base import Scores
-from mpxgat.models.evidence.candidates import Wanted, against_rivals
-from mpxgat.models.evidence.classifier import Jury
-from mpxgat.models.evidence.features import PairList, matrix
+from mpxgat.matching.calibration import Isotonic
+from mpxgat.matching.match import Candidates, Matcher, layer_pairs, rank_by_node
+from mpxgat.matching.reasons import Explanation, Reason
+from mpxgat.models.evidence.candidates import CandidateSearch, PairArray, against_competitors
+from mpxgat.models.evidence.classifier import Ensemble, Scores
+from mpxgat.models.evidence.features import matrix
 from mpxgat.models.evidence.inter_features import (
+    COMPETITORS,
     COPIES,
     DEGREES,
     EMBEDDINGS,
     KEPT,
     LAYERS,
     NEIGHBOURS,
-    RIVALS,
     SURROUNDINGS,
-    InterEvidence,
+    InterFeatures,
 )
-from mpxgat.pairs import pair_keys
+from mpxgat.pairs import PairList, pair_keys
 from mpxgat.training.parallel import Engine, results
 
 LayerPair = tuple[int, int]
+_NAMED = 5  # shared neighbours
 _SHARES = 2  # of the work for each worker: the last one to end keeps the others waiting for less
-
-
-@dataclass(frozen=True, eq=False)
-class FoundCandidates:
-    """A matcher whose candidates, ``k`` for a node, are there already; everything else is asked of the matcher."""
-
-    matcher: Matcher
-    k: int
-    found: dict[LayerPair, Candidates]
-
-    @property
-    def graph(self) -> MultiplexGraph:
-        """The matcher's."""
-        return self.matcher.graph
-
-    def candidates(self, layer_a: int, layer_b: int, k: int) -> Candidates:
-        """As the matcher gives them."""
-        assert k == self.k
-        return self.found[layer_a, layer_b]
-
-    def explain(self, first: int, second: int) -> Explanation:
-        """As the matcher says."""
-        return self.matcher.explain(first, second)
-
-
-def find_candidates(matcher: Matcher, k: int, engine: Engine, advance: Callable[[int], None]) -> FoundCandidates:
-    """Candidates of all pairs of layers by the engine's workers; ``advance`` hears how many pairs are done."""
-    pairs = list(layer_pairs(matcher.graph))
-    shares = [share for number in range(_SHARES * engine.jobs) if (share := pairs[number :: _SHARES * engine.jobs])]
-    found: dict[LayerPair, Candidates] = {}
-    work = partial(_candidates_of, matcher, k)
-    for share, candidates in zip(shares, results(engine, work, shares, 0, "looked for candidates"), strict=True):
-        found |= dict(zip(share, candidates, strict=True))
-        advance(len(share))
-    return FoundCandidates(matcher, k, found)
-
-
-def _candidates_of(matcher: Matcher, k: int, pairs: Sequence[LayerPair]) -> list[Candidates]:
-    return [matcher.candidates(a, b, k) for a, b in pairs]
-
-
-# Who could be whom by a judge of pairs: candidates, their probabilities, and the reasons.
-
-
-_NAMED = 5
 
 
 class EvidenceMatching:
     """Candidates of a graph and what speaks for them.
 
-    evidence        of the graph
-    jury            its log-odds, and what each piece of evidence adds
-    calibration     from scores against rivals to probabilities
+    features        of the graph
+    ensemble        its log-odds, and what each feature adds
+    calibration     from scores against competitors to probabilities
     score           the model's scores (m,) of pairs (m, 2)
-    wanted          nodes of a layer that are judged for each node
+    search          nodes of a layer that are scored for each node
     """
 
     def __init__(
         self,
         graph: MultiplexGraph,
-        evidence: InterEvidence,
-        jury: Jury,
-        calibration: Calibration,
-        score: Callable[[NDArray[np.int64]], Scores],
-        wanted: Wanted,
+        features: InterFeatures,
+        ensemble: Ensemble,
+        calibration: Isotonic,
+        score: Callable[[PairArray], Scores],
+        search: CandidateSearch,
     ):
-        self._graph, self._evidence, self._jury, self._calibration = graph, evidence, jury, calibration
+        self._graph, self._features, self._ensemble, self._calibration = graph, features, ensemble, calibration
         self._score = score
-        self._wanted = wanted
-        self._judged: dict[tuple[int, int], tuple[NDArray[np.int64], Scores, Scores]] = {}
+        self._search = search
+        self._scored: dict[LayerPair, tuple[PairArray, Scores, Scores]] = {}
 
     def candidates(self, layer_a: int, layer_b: int, k: int) -> Candidates:
         """The best k partners of every open node, from both sides, best first."""
-        pairs, relative, _ = self._judge_layers(layer_a, layer_b)
+        pairs, relative, _ = self._score_layers(layer_a, layer_b)
         order = np.argsort(-relative, kind="stable")
         pairs, relative = pairs[order], relative[order]
-        kept = _among_first(pairs[:, 0], k) | _among_first(pairs[:, 1], k)
+        kept = (rank_by_node(pairs[:, 0], relative).rank <= k) | (rank_by_node(pairs[:, 1], relative).rank <= k)
         return Candidates(pairs[kept].astype(np.int32), self._calibration.apply(relative[kept]))
 
     def explain(self, pairs: NDArray[np.integer[Any]]) -> list[Explanation]:
@@ -117,8 +73,8 @@ class EvidenceMatching:
         if not len(pairs):
             return []
         ordered = np.sort(pairs.astype(np.int64), axis=1)  # the lower layer first
-        columns = self._evidence.columns(PairList(ordered))
-        parts = self._jury.contributions(matrix(columns))
+        columns = self._features.columns(PairList(ordered))
+        parts = self._ensemble.contributions(matrix(columns))
         by_reason: dict[str, NDArray[np.float64]] = {}
         for column, part in zip(columns, parts[:, :-1].T, strict=True):
             by_reason[column.reason] = by_reason.get(column.reason, 0.0) + part
@@ -149,7 +105,7 @@ class EvidenceMatching:
         words = {
             NEIGHBOURS: "{matched neighbours:.0f} known to be shared",
             SURROUNDINGS: "similarity {joint_far, cosine:.2f} of 1",
-            RIVALS: f"{_ranked(numbers['joint_far, rank low'])} and {_ranked(numbers['joint_far, rank high'])} "
+            COMPETITORS: f"{_ranked(numbers['joint_far, rank low'])} and {_ranked(numbers['joint_far, rank high'])} "
             "others are more similar",
             DEGREES: f"{self._graph.degree[first]} and {self._graph.degree[second]} links",
             EMBEDDINGS: "score {anchored:.2f}",
@@ -160,22 +116,22 @@ class EvidenceMatching:
 
     def _shared_neighbours(self, first: int, second: int) -> str:
         """How many, and who: the first few by name."""
-        known = self._evidence.neighbour_units
+        known = self._features.neighbour_units
         units = np.intersect1d(known[[first]].indices, known[[second]].indices)
-        names = [describe(self._graph.nodes[int(node)]) for node in self._evidence.node_of_unit[units[:_NAMED]]]
+        names = [describe(self._graph.nodes[int(node)]) for node in self._features.node_of_unit[units[:_NAMED]]]
         more = f" and {len(units) - _NAMED} more" if len(units) > _NAMED else ""
         return f"{len(units)} known to be shared" + (f": {', '.join(names)}{more}" if names else "")
 
-    def _judge_layers(self, layer_a: int, layer_b: int) -> tuple[NDArray[np.int64], Scores, Scores]:
-        """Candidates of two layers, their scores against rivals, and their own scores; kept for the next question."""
-        if (layer_a, layer_b) not in self._judged:
-            pairs = self._evidence.candidates_between(layer_a, layer_b, self._wanted)
+    def _score_layers(self, layer_a: int, layer_b: int) -> tuple[PairArray, Scores, Scores]:
+        """Candidates of two layers, their scores against competitors, and their own; kept for the next question."""
+        if (layer_a, layer_b) not in self._scored:
+            pairs = self._features.candidates_between(layer_a, layer_b, self._search)
             score = self._score(pairs)
-            self._judged[layer_a, layer_b] = pairs, against_rivals(pairs, score), score
-        return self._judged[layer_a, layer_b]
+            self._scored[layer_a, layer_b] = pairs, against_competitors(pairs, score), score
+        return self._scored[layer_a, layer_b]
 
-    def _relative(self, pairs: NDArray[np.int64]) -> Scores:
-        """(k,) the scores of pairs, the lower layer first, against their rivals."""
+    def _relative(self, pairs: PairArray) -> Scores:
+        """(k,) the scores of pairs, the lower layer first, against their competitors."""
         found = np.empty(len(pairs))
         layers = self._graph.node_layer[pairs]
         for layer_a, layer_b in np.unique(layers, axis=0).tolist():
@@ -183,9 +139,9 @@ class EvidenceMatching:
             found[here] = self._relative_between(layer_a, layer_b, pairs[here])
         return found
 
-    def _relative_between(self, layer_a: int, layer_b: int, wanted: NDArray[np.int64]) -> Scores:
+    def _relative_between(self, layer_a: int, layer_b: int, wanted: PairArray) -> Scores:
         """(k,) as `_relative`, for pairs of two layers; one that is no candidate joins the candidates on its own."""
-        pairs, relative, score = self._judge_layers(layer_a, layer_b)
+        pairs, relative, score = self._score_layers(layer_a, layer_b)
         known, keys = pair_keys(pairs, self._graph.n_nodes), pair_keys(wanted, self._graph.n_nodes)
         rows = np.flatnonzero(np.isin(known, keys))
         row_of = dict(zip(known[rows].tolist(), rows.tolist(), strict=True))
@@ -196,7 +152,7 @@ class EvidenceMatching:
             else:
                 pair = wanted[place : place + 1]
                 joined, scores = np.concatenate([pairs, pair]), [score, self._score(pair)]
-                found[place] = against_rivals(joined, np.concatenate(scores))[-1]
+                found[place] = against_competitors(joined, np.concatenate(scores))[-1]
         return found
 
 
@@ -204,10 +160,47 @@ def _ranked(rank: float) -> str:
     return f"{rank:.0f}" + (" or more" if rank >= KEPT else "")
 
 
-def _among_first(node: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
-    """(m,) whether a row is among the first k rows of its node."""
-    order = np.argsort(node, kind="stable")
-    starts = np.flatnonzero(np.diff(node[order], prepend=-1))
-    place = np.empty(len(node), dtype=np.int64)
-    place[order] = np.arange(len(node)) - np.repeat(starts, np.diff(starts, append=len(node)))
-    return place < k
+# ---- candidates of many pairs of layers, found side by side by an engine ---------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class FoundCandidates:
+    """A matcher whose candidates, ``k`` for a node, are there already; everything else is asked of the matcher."""
+
+    matcher: Matcher
+    k: int
+    found: dict[LayerPair, Candidates]
+
+    @property
+    def graph(self) -> MultiplexGraph:
+        """The matcher's."""
+        return self.matcher.graph
+
+    def candidates(self, layer_a: int, layer_b: int, k: int) -> Candidates:
+        """As the matcher gives them."""
+        assert k == self.k
+        return self.found[layer_a, layer_b]
+
+    def explain(self, first: int, second: int) -> Explanation:
+        """As the matcher says."""
+        return self.matcher.explain(first, second)
+
+    def explain_many(self, pairs: NDArray[np.integer[Any]]) -> list[Explanation]:
+        """As the matcher says."""
+        return self.matcher.explain_many(pairs)
+
+
+def find_candidates(matcher: Matcher, k: int, engine: Engine, advance: Callable[[int], None]) -> FoundCandidates:
+    """Candidates of all pairs of layers by the engine's workers; ``advance`` hears how many pairs are done."""
+    pairs = list(layer_pairs(matcher.graph))
+    shares = [share for number in range(_SHARES * engine.jobs) if (share := pairs[number :: _SHARES * engine.jobs])]
+    found: dict[LayerPair, Candidates] = {}
+    work = partial(_candidates_of, matcher, k)
+    for share, candidates in zip(shares, results(engine, work, shares, 0, "looked for candidates"), strict=True):
+        found |= dict(zip(share, candidates, strict=True))
+        advance(len(share))
+    return FoundCandidates(matcher, k, found)
+
+
+def _candidates_of(matcher: Matcher, k: int, pairs: Sequence[LayerPair]) -> list[Candidates]:
+    return [matcher.candidates(a, b, k) for a, b in pairs]

@@ -1,10 +1,15 @@
-"""The settings of the evidence model."""
+"""The evidence model: structural features of a pair, weighed by what was learned on links hidden again.
+
+Between layers, transitivity and uniqueness decide first; every other pair gets log-odds from features of shared
+neighbours, surroundings, competitors and degrees. Within a layer, features come from the layer and from the union of
+all.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,38 +18,46 @@ from numpy.typing import NDArray
 from mpxgat.errors import SettingError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
-from mpxgat.matching.calibration import Calibration, calibration_from_arrays
-from mpxgat.matching.match import Candidates, Explanation, Matches, Reason, match_all, match_layers
+from mpxgat.matching.calibration import Isotonic
+from mpxgat.matching.match import Candidates, Matches, match_all, match_layers
+from mpxgat.matching.reasons import Explanation, Reason
 from mpxgat.models.anchored import Anchored
 from mpxgat.models.base import Model, Positions, Scores, Settings, Vectors
-from mpxgat.models.evidence.candidates import APPROXIMATE, AUTO, SEARCHES, Wanted, search_library
-from mpxgat.models.evidence.classifier import Growth, Judge, Jury
-from mpxgat.models.evidence.features import PairGrid, PairList, Pairs, matrix, row_parts
-from mpxgat.models.evidence.inter_features import InterEvidence, layer_prior
-from mpxgat.models.evidence.intra_features import IntraEvidence
+from mpxgat.models.evidence.candidates import APPROXIMATE, AUTO, SEARCHES, CandidateSearch, search_library
+from mpxgat.models.evidence.classifier import Classifier, Ensemble, Hyperparameters
+from mpxgat.models.evidence.features import matrix
+from mpxgat.models.evidence.inter_features import InterFeatures, layer_prior
+from mpxgat.models.evidence.intra_features import IntraFeatures
 from mpxgat.models.evidence.matching import EvidenceMatching
+from mpxgat.models.evidence.saving import check_made_with, checked_share, checked_validation, made_with
 from mpxgat.models.evidence.training import learn_inter, learn_intra
-from mpxgat.models.evidence.walks import walk_profiles
-from mpxgat.models.rules import Rules, same_unit, unit_clash
+from mpxgat.models.evidence.walks import short_walks
+from mpxgat.models.rules import Rules
+from mpxgat.pairs import PairGrid, PairList, Pairs, row_parts
 from mpxgat.training.parallel import Session
 
-_MOST_LEAVES = 1000  # far more than helps
+_MOST = {"splits": 1000, "non_links": 100_000, "trees": 100_000, "leaves": 1000}  # far more than helps
+DECIDED = 1000.0  # log-odds of what transitivity says, and minus that of what uniqueness forbids
+_CELLS = 1 << 17
+_UNKNOWN = 1e-6  # the probability of a pair about which nothing could be learned
+_UNKNOWN_ODDS = float(np.log(_UNKNOWN / (1 - _UNKNOWN)))
+_ANCHORED = "anchored."
 
 
 @dataclass(frozen=True)
 class EvidenceSettings(Settings):
-    """How the judge of pairs learns; defaults chosen on ff-tw-yt and Drosophila, seeds 100 and above.
+    """How pairs are classified; defaults chosen on ff-tw-yt and Drosophila, seeds 100 and above.
 
-    embeddings          "anchored", whose scores are evidence as well, or "none"
-    splits              self-made splits it learns on, at least; more where few links are known
-    dissolved           share of the known units whose links are all hidden in one
-    detached            share of the units with three nodes or more that lose one node; a judgement: the protocols
-                        detach none, where .04 costs a little, but users will ask about such nodes
-    hidden_intra, hidden_inter      shares of links hidden for the judge of intra links
+    embeddings          "anchored", whose scores are features as well, or "none"
+    splits              folds of hidden links it learns on, at least; more where few links are known
+    dissolved           share of the known units whose links are all hidden in a fold
+    detached            share of the units with three nodes or more that lose one node; a matter of judgement: the
+                        protocols detach none, where .04 costs a little, but users will ask about such nodes
+    hidden_intra, hidden_inter      shares of links hidden for the classifier of intra links
     non_links           non-links drawn for each link
-    trees, leaves, rate of the boosted trees; of one judge: where four decide together, each has half as many
-    candidates          most similar nodes of a layer that are judged for each node, when matching
-    nearest             nodes of a layer with the nearest embeddings that are judged as well, 0 for none
+    trees, leaves, rate of the boosted trees; where four classifiers form an ensemble, each has half as many trees
+    candidates          most similar nodes of a layer that are scored for each node, when matching
+    nearest             nodes of a layer with the nearest embeddings that are scored as well, 0 for none
     search              how these are found: "exact", "approximate" (extra ann), or "auto": approximate in layers
                         of 20,000 nodes and more if the extra is there
     """
@@ -73,43 +86,31 @@ class EvidenceSettings(Settings):
         if self.search == APPROXIMATE:
             search_library()
         self.check_at_least(2, "leaves")
-        if self.leaves > _MOST_LEAVES:
-            raise SettingError(f"leaves is {self.leaves}, expected at most {_MOST_LEAVES}")
+        for name, most in _MOST.items():
+            if getattr(self, name) > most:
+                raise SettingError(f"{name} is {getattr(self, name)}, expected at most {most}")
         if not (math.isfinite(self.rate) and self.rate > 0):
             raise SettingError(f"rate is {self.rate}, expected a number above 0")
         self.check_share("dissolved", "detached", "hidden_intra", "hidden_inter")
 
     @property
-    def inter_growth(self) -> Growth:
-        """Trees for pairs of different layers."""
-        return Growth(trees=self.trees, leaves=self.leaves, rate=self.rate)
+    def inter_hyperparameters(self) -> Hyperparameters:
+        """For pairs of different layers."""
+        return Hyperparameters(trees=self.trees, leaves=self.leaves, learning_rate=self.rate)
 
     @property
-    def intra_growth(self) -> Growth:
-        """Trees for pairs of one layer: there are more links to learn from."""
-        return Growth(trees=self.trees, leaves=self.leaves, rate=self.rate, columns=0.5, random=False)
+    def intra_hyperparameters(self) -> Hyperparameters:
+        """For pairs of one layer: there are more links to learn from."""
+        return replace(self.inter_hyperparameters, feature_fraction=0.5, random_thresholds=False)
 
     @property
-    def wanted(self) -> Wanted:
+    def candidate_search(self) -> CandidateSearch:
         """Candidates when matching."""
-        return Wanted(similar=self.candidates, nearest=self.nearest, search=self.search)
-
-
-# The learned judge: structural evidence about a pair, weighed by what was learned on links hidden again.
-#
-# Between layers, transitivity and uniqueness decide first; every other pair gets log-odds from evidence about shared
-# neighbours, surroundings, rivals and degrees. Within a layer, evidence comes from the layer and from the union of all.
-
-
-DECIDED = 1000.0  # log-odds of what transitivity says, and minus that of what uniqueness forbids
-_CELLS = 1 << 17
-_UNKNOWN = 1e-6  # the probability of a pair about which nothing could be learned
-_UNKNOWN_ODDS = float(np.log(_UNKNOWN / (1 - _UNKNOWN)))
-_ANCHORED = "anchored."
+        return CandidateSearch(similar=self.candidates, nearest=self.nearest, method=self.search)
 
 
 class Evidence(Model):
-    """Structural evidence weighed by boosted trees. Settings by name: see `EvidenceSettings`.
+    """Structural features weighed by boosted trees. The settings are those of `EvidenceSettings`.
 
     >>> import mpxgat as mx
     >>> graph = mx.synthetic.social(people=150, layers=2, seed=0)
@@ -124,13 +125,44 @@ class Evidence(Model):
     )
     _settings: EvidenceSettings
 
-    def __init__(self, /, *, seed: int = 0, **settings: Any):
+    def __init__(
+        self,
+        *,
+        seed: int = 0,
+        embeddings: str = EvidenceSettings.embeddings,
+        splits: int = EvidenceSettings.splits,
+        dissolved: float = EvidenceSettings.dissolved,
+        detached: float = EvidenceSettings.detached,
+        hidden_intra: float = EvidenceSettings.hidden_intra,
+        hidden_inter: float = EvidenceSettings.hidden_inter,
+        non_links: int = EvidenceSettings.non_links,
+        trees: int = EvidenceSettings.trees,
+        leaves: int = EvidenceSettings.leaves,
+        rate: float = EvidenceSettings.rate,
+        candidates: int = EvidenceSettings.candidates,
+        nearest: int = EvidenceSettings.nearest,
+        search: str = EvidenceSettings.search,
+    ):
         super().__init__(seed=seed)
-        self._settings = EvidenceSettings.of(**settings)
+        self._settings = EvidenceSettings.of(
+            embeddings=embeddings,
+            splits=splits,
+            dissolved=dissolved,
+            detached=detached,
+            hidden_intra=hidden_intra,
+            hidden_inter=hidden_inter,
+            non_links=non_links,
+            trees=trees,
+            leaves=leaves,
+            rate=rate,
+            candidates=candidates,
+            nearest=nearest,
+            search=search,
+        )
         self._anchored: Anchored | None = None
-        self._jury: Jury | None = None
-        self._intra_judge: Judge | None = None
-        self._calibration: Calibration | None = None
+        self._ensemble: Ensemble | None = None
+        self._intra_classifier: Classifier | None = None
+        self._calibration: Isotonic | None = None
         self._validation: dict[str, dict[str, float]] = {}
         self._recall: float | None = None
         self._matching: EvidenceMatching | None = None
@@ -142,7 +174,7 @@ class Evidence(Model):
 
     @property
     def anchored(self) -> Anchored | None:
-        """The fitted embeddings whose scores are evidence, if there are any."""
+        """The fitted embeddings whose scores are features, if there are any."""
         _ = self.graph  # says so if the model is not fitted
         return self._anchored
 
@@ -152,12 +184,28 @@ class Evidence(Model):
         _ = self.graph
         return self._rules
 
+    def embeddings(self) -> tuple[Vectors, Vectors]:
+        """(n, d) horizontal and vertical vectors of the embeddings inside; SettingError if there are none."""
+        if self.anchored is None:
+            raise SettingError("a model trained with embeddings none has no vectors; train it with embeddings anchored")
+        return self.anchored.horizontal, self.anchored.vertical
+
+    @property
+    def horizontal(self) -> Vectors:
+        """(n, d) where every node stands within its layer; see `embeddings`."""
+        return self.embeddings()[0]
+
+    @property
+    def vertical(self) -> Vectors:
+        """(n, d) where every node stands across layers; see `embeddings`."""
+        return self.embeddings()[1]
+
     @property
     def validation(self) -> dict[str, dict[str, float]]:
         """By kind of link, "intra" and "inter", and by model, "evidence", "anchored" and "rules": AUC on hidden links.
 
-        They were hidden again from the training links. The judges that are measured here have not learned from them;
-        the few weights of `anchored`, which belong to no node, have. Empty where too few links are known.
+        They were hidden again from the training links. The classifiers that are measured here have not learned from
+        them; the few weights of `anchored`, which belong to no node, have. Empty where too few links are known.
         """
         return {kind: dict(values) for kind, values in self._validation.items()}
 
@@ -179,17 +227,19 @@ class Evidence(Model):
         self._prior = layer_prior(graph)
         self._anchored = Anchored(seed=self.seed).fit(graph, session) if self._settings.embeddings != "none" else None
         inter = learn_inter(graph, self._prior, self._settings, self.seed, self._embed, session.engine)
-        self._jury, self._calibration = (inter.jury, inter.calibration) if inter else (None, None)
+        self._ensemble, self._calibration = (inter.ensemble, inter.calibration) if inter else (None, None)
         self._recall = inter.recall if inter else None
         intra = learn_intra(graph, self._settings, self.seed, self._embed, session.engine)
-        self._intra_judge = intra.judge if intra else None
+        self._intra_classifier = intra.classifier if intra else None
         self._validation = {
-            kind: dict(learned.validation) for kind, learned in (("intra", intra), ("inter", inter)) if learned
+            kind: dict(learned.validation)
+            for kind, learned in (("intra", intra), ("inter", inter))
+            if learned and learned.validation
         }
         self._look_at(graph)
 
     def extend(self, graph: MultiplexGraph) -> Self:
-        """The same judges for another graph (new nodes, units, links), without learning again; a new model.
+        """The same classifiers for another graph (new nodes, units, links), without learning again; a new model.
 
         Its layers must be those of the graph that was learned on. Pairs whose surroundings are as they were keep their
         inter scores.
@@ -197,7 +247,7 @@ class Evidence(Model):
         _check_same_layers(self.graph, graph)
         model = type(self)(seed=self.seed, **self.settings)
         model._prior = self._prior
-        model._jury, model._intra_judge = self._jury, self._intra_judge
+        model._ensemble, model._intra_classifier = self._ensemble, self._intra_classifier
         model._calibration, model._validation = self._calibration, self._validation
         model._recall = self._recall
         model._anchored = self._anchored.extend(graph) if self._anchored else None
@@ -206,18 +256,22 @@ class Evidence(Model):
         return model
 
     def _look_at(self, graph: MultiplexGraph) -> None:
-        """Compute the evidence of a graph."""
+        """Compute the features of a graph."""
         horizontal = self._anchored.horizontal if self._anchored else None
         vertical = self._anchored.vertical if self._anchored else None
-        walks = walk_profiles(graph)
-        self._inter = InterEvidence(graph, walks, self._prior, vertical)
-        self._intra = IntraEvidence(graph, walks, horizontal)
-        self._same, self._clash = same_unit(graph), unit_clash(graph)
+        walks = short_walks(graph)
+        self._inter = InterFeatures(graph, walks, self._prior, vertical)
+        self._intra = IntraFeatures(graph, walks, horizontal)
         self._rules = Rules().fit(graph)
         self._matching = None
-        if self._jury is not None and self._calibration is not None:
+        if self._ensemble is not None and self._calibration is not None:
             self._matching = EvidenceMatching(
-                graph, self._inter, self._jury, self._calibration, self._score_inter, self._settings.wanted
+                graph,
+                self._inter,
+                self._ensemble,
+                self._calibration,
+                self._score_inter,
+                self._settings.candidate_search,
             )
 
     def _embed(self, graph: MultiplexGraph) -> tuple[Vectors | None, Vectors | None]:
@@ -227,11 +281,11 @@ class Evidence(Model):
     # ---- scores ----------------------------------------------------------------------------------------
 
     def score_block(self, rows: Positions, cols: Positions) -> Scores:
-        """Evidence by sparse products, a bounded number of pairs at a time."""
+        """Features by sparse products, a bounded number of pairs at a time."""
         score = self._intra_scores if self._is_intra(rows, cols) else self._inter_scores
         found = np.empty((len(rows), len(cols)))
         for part in row_parts(rows if len(cols) else rows[:0], len(cols), _CELLS):
-            found[part] = score(PairGrid(rows[part], cols)).reshape(-1, len(cols))
+            found[part] = score(PairGrid(rows[part], cols))
         return found
 
     def _score_intra(self, pairs: NDArray[np.int64]) -> Scores:
@@ -245,22 +299,23 @@ class Evidence(Model):
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def _intra_scores(self, pairs: Pairs) -> Scores:
-        if self._intra_judge is None:
-            return self._rules.score(np.stack([pairs.first, pairs.second], axis=1))
-        return self._intra_judge.score(matrix(self._intra.columns(pairs)))
+        if self._intra_classifier is None:
+            return self._rules.intra_signal(pairs)
+        return self._intra_classifier.score(matrix(self._intra.columns(pairs))).reshape(pairs.shape)
 
     def _inter_scores(self, pairs: Pairs) -> Scores:
-        if self._jury is None:
-            return self._rules.score(np.stack([pairs.first, pairs.second], axis=1))
-        score = self._jury.score(matrix(self._inter.columns(pairs)))
-        score[self._clash.pairs(pairs.first, pairs.second) > 0] = -DECIDED
-        score[self._same.pairs(pairs.first, pairs.second) > 0] = DECIDED
+        if self._ensemble is None:
+            return self._rules.inter_signal(pairs)
+        score = self._ensemble.score(matrix(self._inter.columns(pairs))).reshape(pairs.shape)
+        units = self._inter.units
+        score[units.clash(pairs.first, pairs.second)] = -DECIDED
+        score[units.same(pairs.first, pairs.second)] = DECIDED
         return score
 
     # ---- matching --------------------------------------------------------------------------------------
 
     def match(self, layer_a: str, layer_b: str, k: int = 5) -> Matches:
-        """The best candidates of every open node of two layers, at most those judged (settings ``candidates``
+        """The best candidates of every open node of two layers, at most those scored (settings ``candidates``
         and ``nearest``, from both sides); see `mpxgat.matching`.
         """
         return match_layers(self, self.graph.layer_index(layer_a), self.graph.layer_index(layer_b), k)
@@ -278,7 +333,7 @@ class Evidence(Model):
         return self._matching.candidates(layer_a, layer_b, k)
 
     def explain(self, first: int, second: int) -> Explanation:
-        """Why the pair has its probability; reasons are sums over related pieces of evidence.
+        """Why the pair has its probability; reasons are sums over related features.
 
         SettingError if both nodes are in one layer.
         """
@@ -305,8 +360,8 @@ class Evidence(Model):
         if self._anchored:
             state |= {_ANCHORED + key: array for key, array in self._anchored._state().items()}
         for name, part in (
-            ("inter.", self._jury),
-            ("intra.", self._intra_judge),
+            ("inter.", self._ensemble),
+            ("intra.", self._intra_classifier),
             ("calibration.", self._calibration),
         ):
             if part is not None:
@@ -314,29 +369,45 @@ class Evidence(Model):
         return state
 
     def _notes(self) -> dict[str, Any]:
-        notes: dict[str, Any] = {"validation": self._validation, "candidate_recall": self._recall}
+        notes = {
+            "validation": self._validation,
+            "candidate_recall": self._recall,
+            "made_with": made_with(self._inter, self._intra),
+        }
         return {**notes, "anchored": self._anchored._notes()} if self._anchored else notes
 
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
         self._prior = state["prior"]
-        if self._prior.shape != (graph.n_layers, graph.n_layers):
-            raise ValueError(f"the layers' prior has the shape {self._prior.shape}")
+        if self._prior.shape != (graph.n_layers, graph.n_layers) or not np.isfinite(self._prior).all():
+            raise ValueError(f"the layers' prior has the shape {self._prior.shape} or a number that is not finite")
+        baselines = {Rules.name}
         if self._settings.embeddings != "none":
             self._anchored = Anchored(seed=self.seed).restore(graph, _part(state, _ANCHORED), notes["anchored"])
+            baselines.add(Anchored.name)
         inter, intra, calibration = (_part(state, name) for name in ("inter.", "intra.", "calibration."))
-        self._jury = Jury.from_arrays(inter) if inter else None
-        self._intra_judge = Judge.from_arrays(intra) if intra else None
-        self._calibration = calibration_from_arrays(calibration) if calibration else None
-        self._validation, self._recall = notes["validation"], notes["candidate_recall"]
+        self._ensemble = Ensemble.from_arrays(inter) if inter else None
+        self._intra_classifier = Classifier.from_arrays(intra) if intra else None
+        self._calibration = Isotonic.from_arrays(calibration) if calibration else None
+        if (self._ensemble is None) != (self._calibration is None):
+            raise ValueError("classifiers of inter links and their calibration go together, one is missing")
+        self._validation = checked_validation(notes["validation"], {self.name, *baselines})
+        recall = notes["candidate_recall"]
+        self._recall = None if recall is None else checked_share(recall, "candidate_recall")
         self._look_at(graph)
-        self._check_columns()
+        here = made_with(self._inter, self._intra)
+        check_made_with(notes["made_with"], here)
+        self._check_classifiers(here["columns"])
 
-    def _check_columns(self) -> None:
-        """ValueError if the judges learned from other evidence than this version computes."""
-        none = PairList(np.empty((0, 2), dtype=np.int64))
-        for judge, evidence in ((self._jury, self._inter), (self._intra_judge, self._intra)):
-            if judge is not None and judge.n_columns != len(evidence.columns(none)):
-                raise ValueError(f"a judge of {judge.n_columns} columns, made by another version")
+    def _check_classifiers(self, columns: Mapping[str, Sequence[str]]) -> None:
+        """ValueError if a classifier has another number of columns, or more trees than the settings say."""
+        most = self._settings.trees
+        classifiers = [("inter", each) for each in (self._ensemble.classifiers if self._ensemble else ())]
+        classifiers += [("intra", self._intra_classifier)] if self._intra_classifier else []
+        for kind, each in classifiers:
+            if each.n_features != len(columns[kind]):
+                raise ValueError(f"an {kind} classifier of {each.n_features} columns, expected {len(columns[kind])}")
+            if each.n_trees > most:
+                raise ValueError(f"an {kind} classifier of {each.n_trees} trees, expected at most {most}")
 
 
 def _part(state: Arrays, prefix: str) -> Arrays:

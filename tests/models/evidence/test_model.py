@@ -1,4 +1,5 @@
 from dataclasses import replace
+from inspect import signature
 from itertools import combinations
 
 import numpy as np
@@ -16,17 +17,18 @@ from mpxgat.matching.match import layer_pairs
 from mpxgat.metrics import auc
 from mpxgat.models import load_model
 from mpxgat.models.base import KIND, STATE
+from mpxgat.models.evidence import Evidence, EvidenceSettings, inter_features, walks
+from mpxgat.models.evidence import candidates as candidates_module
 from mpxgat.models.evidence import training as evidence_learning
-from mpxgat.models.evidence.classifier import Judge
-from mpxgat.models.evidence.inter_features import InterEvidence
-from mpxgat.models.evidence.intra_features import IntraEvidence
-from mpxgat.models.evidence.model import Evidence, EvidenceSettings
+from mpxgat.models.evidence.classifier import Classifier
+from mpxgat.models.evidence.inter_features import InterFeatures
+from mpxgat.models.evidence.intra_features import IntraFeatures
 from mpxgat.models.rules import MatchedNeighbours
 from mpxgat.synthetic import social, truth
 from mpxgat.training.parallel import Processes, Session
-from tests.evidence.graphs import copies_of, neighbours_of
 from tests.examples import graph_of, random_graph
 from tests.matching.doubles import check_matcher, is_open
+from tests.models.evidence.graphs import copies_of, neighbours_of
 
 QUICK = {"embeddings": "none", "splits": 2, "trees": 30}
 
@@ -127,6 +129,18 @@ def check_decided(model):
     assert score[~known & ~is_free].max() < score[is_free].min()
 
 
+def test_vectors_are_those_of_the_embeddings(model, with_embeddings):
+    horizontal, vertical = with_embeddings.embeddings()
+    assert horizontal.dtype == vertical.dtype == np.float32
+    assert horizontal is with_embeddings.horizontal is with_embeddings.anchored.horizontal
+    assert vertical is with_embeddings.vertical is with_embeddings.anchored.vertical
+    assert len(horizontal) == with_embeddings.graph.n_nodes
+    with pytest.raises(SettingError, match="embeddings none has no vectors"):
+        model.embeddings()
+    with pytest.raises(SettingError, match="not fitted"):
+        Evidence().embeddings()
+
+
 def test_known_links_score_above_and_forbidden_pairs_below_everything():
     graph = random_graph(21, people=40, known=0.6)
     model = fitted(graph, dissolved=0.5)
@@ -149,13 +163,13 @@ def test_a_block_without_rows_or_columns_is_empty(model, rows, cols):
 
 
 class Seen:
-    """Which pairs of which graph evidence was asked about."""
+    """Which pairs of which graph features were computed of."""
 
-    def __init__(self, monkeypatch, evidence):
+    def __init__(self, monkeypatch, features):
         self.asked = []
         asked = self.asked
 
-        class Spy(evidence):
+        class Spy(features):
             def __init__(self, graph, *others, **named):
                 super().__init__(graph, *others, **named)
                 self.seen = graph
@@ -164,12 +178,12 @@ class Seen:
                 asked.append((self.seen, np.stack([pairs.first, pairs.second], axis=1)))
                 return super().columns(pairs)
 
-        monkeypatch.setattr(evidence_learning, evidence.__name__, Spy)
+        monkeypatch.setattr(evidence_learning, features.__name__, Spy)
 
 
 def test_no_inter_link_is_evidence_for_itself(monkeypatch):
     graph = random_graph(22, people=80)
-    seen = Seen(monkeypatch, InterEvidence)
+    seen = Seen(monkeypatch, InterFeatures)
     fitted(graph, dissolved=0.4, detached=0.3)
     assert seen.asked
     for hidden, pairs in seen.asked:
@@ -181,7 +195,7 @@ def test_no_inter_link_is_evidence_for_itself(monkeypatch):
 
 def test_no_intra_link_is_evidence_for_itself(monkeypatch):
     graph = random_graph(23, people=80)
-    seen = Seen(monkeypatch, IntraEvidence)
+    seen = Seen(monkeypatch, IntraFeatures)
     fitted(graph, hidden_intra=0.2)
     links = {tuple(pair) for pair in graph.intra.tolist()}
     assert seen.asked
@@ -192,34 +206,34 @@ def test_no_intra_link_is_evidence_for_itself(monkeypatch):
         assert (graph.node_layer[pairs[:, 0]] == graph.node_layer[pairs[:, 1]]).all()
 
 
-def test_probabilities_are_learned_on_splits_that_the_judge_has_not_seen(monkeypatch):
+def test_probabilities_are_learned_on_folds_that_the_classifier_has_not_seen(monkeypatch):
     graph = random_graph(25, people=80)
     rows = []
 
-    class Spy(Judge):
+    class Spy(Classifier):
         @classmethod
-        def learn(cls, evidence, *others):
-            rows.append({row.tobytes() for row in evidence})
-            return super().learn(evidence, *others)
+        def fit(cls, features, *others):
+            rows.append({row.tobytes() for row in features})
+            return super().fit(features, *others)
 
-    seen = Seen(monkeypatch, InterEvidence)
-    monkeypatch.setattr(evidence_learning, "Judge", Spy)
+    seen = Seen(monkeypatch, InterFeatures)
+    monkeypatch.setattr(evidence_learning, "Classifier", Spy)
     fitted(graph, splits=3, dissolved=0.4, hidden_intra=0.0)  # nothing to learn within layers
     assert len(rows) == 3
     whole = set.union(*rows)
-    missing = [whole - part for part in rows]  # the split on which each of them is examined
+    missing = [whole - part for part in rows]  # the fold on which each of them is calibrated
     assert min(map(len, missing)) > 0.2 * len(whole)
     for one, other in combinations(missing, 2):
         assert len(one & other) < 0.2 * len(whole)
-    assert len(seen.asked) == 6  # three lessons, each with an exam
+    assert len(seen.asked) == 6  # three folds, each with its candidates
 
 
-def test_many_splits_are_shared_out_among_four_judges(monkeypatch):
+def test_many_folds_are_shared_out_among_four_classifiers(monkeypatch):
     graph = random_graph(25, people=80)
-    seen = Seen(monkeypatch, InterEvidence)
+    seen = Seen(monkeypatch, InterFeatures)
     model = fitted(graph, splits=6, dissolved=0.4, hidden_intra=0.0)
-    assert len(model._jury.judges) == 4
-    assert len(seen.asked) == 10  # six lessons, four exams
+    assert len(model._ensemble.classifiers) == 4
+    assert len(seen.asked) == 10  # six folds, candidates of four
 
 
 def test_the_number_of_torchs_threads_does_not_matter(tmp_path):
@@ -568,6 +582,98 @@ def test_a_file_that_lacks_a_part_is_told(model, part, tmp_path):
             load_model(path)
 
 
+def rewritten(model, path, change):
+    """The model's file, its header changed."""
+    header, arrays = read_arrays(model.save(path), KIND)
+    change(header["notes"])
+    write_arrays(path, KIND, header, arrays)
+    return path
+
+
+def swap(names, one, other):
+    names[one], names[other] = names[other], names[one]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda made: swap(made["columns"]["inter"], 0, 1), "column 1 of the inter classifier is 'near, cosine', "),
+        (lambda made: swap(made["columns"]["intra"], 2, 4), "column 3 of the intra classifier is 'paths of three"),
+        (lambda made: made["columns"]["intra"].pop(), r"the intra classifier has \d+ columns, this version computes"),
+        (lambda made: made["constants"].update({"walks.decay": 0.5}), "'walks.decay' = '0.5', this version has 0.6"),
+        (lambda made: made["constants"].pop("walks.decay"), "'walks.decay' = 'None', this version has 0.6"),
+        (lambda made: made["constants"].update({"other": 1}), "'other' = '1', this version has None"),
+        (lambda made: made["versions"].update({"mpxgat": "0.0.1"}), "made with mpxgat '0.0.1', this is mpxgat"),
+        (lambda made: made["versions"].update({"lightgbm": "3.3.5"}), "made with lightgbm '3.3.5', this is lightgbm 4"),
+        (lambda made: made["versions"].update({"scipy": "0.19.1"}), "made with scipy '0.19.1', this is scipy 1"),
+        (lambda made: made.pop("versions"), "a damaged model file"),
+    ],
+)
+def test_what_was_made_otherwise_is_refused_by_name(model, change, message, tmp_path):
+    path = rewritten(model, tmp_path / "model.safetensors", lambda notes: change(notes["made_with"]))
+    with pytest.raises(InputError, match=message):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        (walks, "DECAY"),
+        (walks, "LARGEST"),
+        (inter_features, "KEPT"),
+        (inter_features, "_BEST"),
+        (candidates_module, "_CLUSTERS_SEARCHED"),
+    ],
+)
+def test_a_version_with_another_constant_does_not_load_it(model, module, name, tmp_path, monkeypatch):
+    path = model.save(tmp_path / "model.safetensors")
+    monkeypatch.setattr(module, name, getattr(module, name) / 2 if name == "DECAY" else getattr(module, name) - 1)
+    with pytest.raises(InputError, match=f"this version has {getattr(module, name)}; train the model again"):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda notes: notes.update(candidate_recall=7.5), "candidate_recall is '7.5', expected a number from 0 to 1"),
+        (lambda notes: notes.update(candidate_recall=-0.1), "candidate_recall is '-0.1'"),
+        (lambda notes: notes.update(candidate_recall="all"), "candidate_recall is 'all'"),
+        (lambda notes: notes.update(candidate_recall=True), "candidate_recall is 'True'"),
+        (lambda notes: notes.update(validation=3), "a damaged model file"),
+        (lambda notes: notes["validation"].update(inter={}), "validation.inter has nothing, expected evidence, rules"),
+        (lambda notes: notes["validation"].update(inter=[]), "validation.inter has nothing"),
+        (lambda notes: notes["validation"].update(inter=4), "a damaged model file"),
+        (lambda notes: notes["validation"].update(other={}), "validation of 'other' links"),
+        (lambda notes: notes["validation"]["inter"].update(rules=1.5), "validation.inter.rules is '1.5'"),
+        (lambda notes: notes["validation"]["inter"].update(rules=float("nan")), "validation.inter.rules is 'nan'"),
+        (lambda notes: notes["validation"]["intra"].update(magic=0.5), "validation.intra has evidence, rules, magic,"),
+    ],
+)
+def test_numbers_out_of_bounds_are_told(model, change, message, tmp_path):
+    path = rewritten(model, tmp_path / "model.safetensors", change)
+    with pytest.raises(InputError, match=message):
+        load_model(path)
+
+
+def test_classifiers_of_another_size_are_told(model, tmp_path):
+    path = model.save(tmp_path / "model.safetensors")
+    header, arrays = read_arrays(path, KIND)
+    fewer = header | {"settings": header["settings"] | {"trees": 10}}
+    write_arrays(path, KIND, fewer, arrays)
+    with pytest.raises(InputError, match="an inter classifier of 29 trees, expected at most 10"):
+        load_model(path)
+    swapped = dict(arrays)
+    for number in range(len(model._ensemble.classifiers)):
+        for part in ("trees", "digest"):
+            swapped[f"{STATE}inter.{number}.{part}"] = arrays[f"{STATE}intra.{part}"]
+    write_arrays(path, KIND, header, swapped)
+    with pytest.raises(InputError, match=r"an inter classifier of \d+ columns, expected"):
+        load_model(path)
+    write_arrays(path, KIND, header, {name: array for name, array in arrays.items() if "calibration" not in name})
+    with pytest.raises(InputError, match="calibration go together"):
+        load_model(path)
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -582,6 +688,7 @@ def test_a_file_that_lacks_a_part_is_told(model, part, tmp_path):
         ({"non_links": 0}, "non_links is 0"),
         ({"trees": 0}, "trees is 0"),
         ({"trees": 2.5}, "trees is '2.5', expected a whole number"),
+        ({"trees": 10**9}, "trees is 1000000000, expected at most 100000"),
         ({"leaves": 1}, "leaves is 1"),
         ({"leaves": 1_000_000}, "leaves is 1000000"),
         ({"candidates": 0}, "candidates is 0"),
@@ -596,6 +703,16 @@ def test_a_file_that_lacks_a_part_is_told(model, part, tmp_path):
 def test_settings_out_of_range_are_named(wrong, message):
     with pytest.raises(SettingError, match=message):
         EvidenceSettings.of(**wrong)
+
+
+def test_the_signature_has_the_settings_and_their_defaults():
+    parameters = dict(signature(Evidence).parameters)
+    assert parameters.pop("seed").default == 0
+    assert all(each.kind is each.KEYWORD_ONLY for each in parameters.values())
+    assert {name: each.default for name, each in parameters.items()} == EvidenceSettings().to_dict()
+    assert {name: each.annotation for name, each in parameters.items()} == EvidenceSettings.__annotations__
+    with pytest.raises(TypeError, match="colour"):
+        Evidence(colour="red")
 
 
 def test_settings_are_told():
@@ -621,36 +738,25 @@ def test_a_seed_below_zero_is_named():
         Evidence(seed=-1)
 
 
-def test_a_judge_of_other_columns_is_refused(model, tmp_path):
-    path = model.save(tmp_path / "model.safetensors")
-    header, arrays = read_arrays(path, KIND)
-    for number in range(len(model._jury.judges)):
-        for part in ("trees", "digest"):
-            arrays[f"{STATE}inter.{number}.{part}"] = arrays[f"{STATE}intra.{part}"]
-    write_arrays(path, KIND, header, arrays)
-    with pytest.raises(InputError, match="made by another version"):
-        load_model(path)
-
-
 def test_a_large_network_is_learned_from_by_samples(monkeypatch):
-    """What is plenty is made little: two splits, a sample of their links, and candidates that compete with a sample."""
+    """What is plenty is made little: two folds, a sample of their links, and candidates that compete with a sample."""
     graph = social(people=120, layers=3, seed=100, known=0.8)
     monkeypatch.setattr(evidence_learning, "_PLENTY", 20)
     assert EvidenceSettings().dissolved * graph.n_inter > 20 > EvidenceSettings().hidden_intra * graph.n_intra
     seen = []
-    learn, exam = evidence_learning._learn, evidence_learning.examine
+    fit, find = evidence_learning._fit, evidence_learning.fold_candidates
+    monkeypatch.setattr(evidence_learning, "_fit", lambda folds, *rest: seen.append(folds) or fit(folds, *rest))
+    candidates = []
     monkeypatch.setattr(
-        evidence_learning, "_learn", lambda lessons, *rest: seen.append(lessons) or learn(lessons, *rest)
+        evidence_learning, "fold_candidates", lambda *given: candidates.append(find(*given)) or candidates[-1]
     )
-    exams = []
-    monkeypatch.setattr(evidence_learning, "examine", lambda *given: exams.append(exam(*given)) or exams[-1])
     model = Evidence(seed=100, embeddings="none", trees=20).fit(graph)
-    links = [[int(lesson.label.sum()) for lesson in lessons] for lessons in seen]
-    assert links[:2] == [[20], [20]]  # between layers; within layers there are fewer than plenty, and so more splits
+    links = [[int(fold.label.sum()) for fold in folds] for folds in seen]
+    assert links[:2] == [[20], [20]]  # between layers; within layers there are fewer than plenty, and so more folds
     assert max(max(each) for each in links) <= 20
-    for each in exams:
+    for each in candidates:
         assert each.certain.sum() == 100
         assert len(each.certain) > 100
         nodes = np.unique(each.pairs[each.certain])
-        assert np.isin(each.pairs, nodes).any(axis=1).all()  # nobody else is judged
+        assert np.isin(each.pairs, nodes).any(axis=1).all()  # nobody else is scored
     assert model.validation["inter"]["evidence"] > 0.85

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mpxgat.models.evidence import features as columns
-from mpxgat.models.evidence.features import Column, matrix, matrix_of, sides
+from mpxgat.models.evidence import features as features_module
+from mpxgat.models.evidence.features import Column, column_names, matrix, matrix_of, sides
 
 
 def test_columns_stand_side_by_side_in_their_order():
@@ -26,8 +26,9 @@ def test_numbers_of_many_pairs_are_computed_some_at_a_time(monkeypatch):
         asked.append(len(pairs.first))
         return {Column("first", "why"): pairs.first * 1.0, Column("second", "why"): pairs.second * 1.0}
 
-    monkeypatch.setattr(columns, "_PAIRS_AT_ONCE", 3)
+    monkeypatch.setattr(features_module, "_ROWS_AT_ONCE", 3)
     pairs = np.arange(14).reshape(7, 2)
     assert matrix_of(both_ends, pairs).tolist() == pairs.tolist()
     assert asked == [3, 3, 1]
     assert matrix_of(both_ends, pairs[:0]).shape == (0, 2)
+    assert column_names(both_ends) == ["first", "second"]

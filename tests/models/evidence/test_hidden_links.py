@@ -5,8 +5,8 @@ import pytest
 
 from mpxgat.models.evidence.training import hide_inter, hide_intra
 from mpxgat.synthetic import social
-from tests.evidence.graphs import GRAPHS
 from tests.examples import graph_of
+from tests.models.evidence.graphs import GRAPHS
 
 every_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
 SHARES = [(0.0, 0.0), (0.3, 0.0), (0.0, 0.5), (0.3, 0.5), (0.99, 0.99)]

@@ -5,9 +5,7 @@ import pytest
 
 import mpxgat as mx
 from mpxgat.errors import SettingError
-from mpxgat.matching.match import explanations
 from mpxgat.splits import held_out_units
-from tests.report.networks import people
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +43,3 @@ def test_no_pair(model):
 def test_nodes_of_one_layer_are_refused(model):
     with pytest.raises(SettingError, match="the nodes 0 and 1 are in one layer"):
         model.explain_many(np.array([[0, model.graph.n_nodes - 1], [0, 1]]))
-
-
-def test_a_matcher_that_knows_only_single_pairs_is_asked_for_each():
-    matcher = people()
-    pairs = np.array(list(matcher.table))
-    assert explanations(matcher, pairs) == [matcher.explain(*pair) for pair in pairs.tolist()]

@@ -13,17 +13,17 @@ from mpxgat.models.evidence.candidates import (
     APPROXIMATE,
     AUTO,
     EXACT,
-    Wanted,
+    CandidateSearch,
     is_approximate,
     nearest_pairs,
     search_library,
     similar_pairs,
 )
-from mpxgat.models.evidence.inter_features import InterEvidence, layer_prior
-from mpxgat.models.evidence.walks import walk_profiles
-from tests.evidence.graphs import GRAPHS, best_from_both_sides
-from tests.evidence.test_rivals import present_in
+from mpxgat.models.evidence.inter_features import InterFeatures, layer_prior
+from mpxgat.models.evidence.walks import short_walks
+from mpxgat.pairs import KnownUnits
 from tests.matching.doubles import is_open
+from tests.models.evidence.graphs import GRAPHS, best_from_both_sides
 
 every_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
 
@@ -41,7 +41,7 @@ def slow_pairs(graph, vectors, layers, k):
 
 def found_pairs(graph, vectors, layers, k, search):
     nodes = [graph.layer_nodes(layer) for layer in layers]
-    found = nearest_pairs(vectors, present_in(graph), *nodes, k, search)
+    found = nearest_pairs(vectors, KnownUnits.of(graph), *nodes, k, search)
     assert found.shape == (len(found), 2)
     assert found.dtype == np.int64
     assert np.array_equal(np.unique(found, axis=0), found)
@@ -71,9 +71,10 @@ def test_an_index_finds_nearly_all_without_searching_everything():
     first = rng.normal(size=(copies, 16))
     vectors = np.concatenate([first, first + 0.2 * rng.normal(size=first.shape)])
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-    present = np.zeros((2400, 2), dtype=np.float32)  # nobody is known anywhere
+    side = np.repeat([0, 1], copies).astype(np.int32)
+    units = KnownUnits(nodes, side, ((side + 1).astype(np.uint8),))  # every node is known in its own layer only
     found, expected = (
-        {tuple(pair) for pair in nearest_pairs(vectors, present, nodes[:copies], nodes[copies:], 1, search).tolist()}
+        {tuple(pair) for pair in nearest_pairs(vectors, units, nodes[:copies], nodes[copies:], 1, search).tolist()}
         for search in (APPROXIMATE, EXACT)
     )
     assert len(found & expected) > 0.98 * len(expected)
@@ -96,7 +97,7 @@ def test_the_number_of_threads_does_not_matter():
         found = []
         for count in (1, 2):
             torch.set_num_threads(count)
-            parts = nearest.open_products(vectors, present_in(graph), graph.layer_nodes(0), graph.layer_nodes(1))
+            parts = nearest.all_products(vectors, KnownUnits.of(graph), graph.layer_nodes(0), graph.layer_nodes(1))
             found.append(np.concatenate([part.value.numpy() for part in parts]))
     finally:
         torch.set_num_threads(threads)
@@ -105,20 +106,20 @@ def test_the_number_of_threads_does_not_matter():
 
 def test_candidates_are_the_similar_and_the_nearest_ones():
     graph = GRAPHS["three layers"]
-    vectors, walks = some_vectors(graph.n_nodes), walk_profiles(graph)
+    vectors, walks = some_vectors(graph.n_nodes), short_walks(graph)
     nodes = graph.layer_nodes(0), graph.layer_nodes(1)
-    similar = similar_pairs(walks.rare["joint_far"], present_in(graph), *nodes, 2)
-    near = nearest_pairs(vectors, present_in(graph), *nodes, 1, EXACT)
+    similar = similar_pairs(walks.weighted["joint_far"], KnownUnits.of(graph), *nodes, 2)
+    near = nearest_pairs(vectors, KnownUnits.of(graph), *nodes, 1, EXACT)
 
     def found(vectors, wanted):
-        evidence = InterEvidence(graph, walks, layer_prior(graph), vectors)
+        evidence = InterFeatures(graph, walks, layer_prior(graph), vectors)
         return evidence.candidates_between(0, 1, wanted).tolist()
 
     both = np.unique(np.concatenate([similar, near]), axis=0).tolist()
     assert len(both) > max(len(similar), len(near))
-    assert found(vectors, Wanted(2, nearest=1)) == both
-    assert found(vectors, Wanted(2)) == similar.tolist()
-    assert found(None, Wanted(2, nearest=1)) == similar.tolist()
+    assert found(vectors, CandidateSearch(2, nearest=1)) == both
+    assert found(vectors, CandidateSearch(2)) == similar.tolist()
+    assert found(None, CandidateSearch(2, nearest=1)) == similar.tolist()
 
 
 def test_only_large_layers_are_searched_by_an_index(monkeypatch):

@@ -1,15 +1,15 @@
-"""Evidence about pairs of one layer against slow counts."""
+"""Features of pairs of one layer against slow counts."""
 
 import numpy as np
 import pytest
 
-from mpxgat.models.evidence import intra_features as intra_module
-from mpxgat.models.evidence.features import PairGrid, PairList
-from mpxgat.models.evidence.intra_features import IntraEvidence
-from mpxgat.models.evidence.walks import walk_profiles
-from tests.evidence.checks import check_grid, check_numbers, check_symmetry
-from tests.evidence.graphs import GRAPHS, copies_of, layers_of, named, neighbours_of
+from mpxgat.models.evidence import intra_features as features_module
+from mpxgat.models.evidence.intra_features import IntraFeatures
+from mpxgat.models.evidence.walks import short_walks
+from mpxgat.pairs import PairGrid, PairList
 from tests.examples import graph_of
+from tests.models.evidence.checks import check_grid, check_numbers, check_symmetry
+from tests.models.evidence.graphs import GRAPHS, copies_of, layers_of, named, neighbours_of
 
 every_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
 
@@ -18,8 +18,8 @@ def vectors_for(graph):
     return np.random.default_rng(9).normal(size=(graph.n_nodes, 4)).astype(np.float32)
 
 
-def evidence_of(graph):
-    return IntraEvidence(graph, walk_profiles(graph), vectors_for(graph))
+def features_of(graph):
+    return IntraFeatures(graph, short_walks(graph), vectors_for(graph))
 
 
 def intra_pairs(graph):
@@ -38,20 +38,20 @@ def union_of(graph):
 
 @every_graph
 def test_no_number_depends_on_which_node_comes_first(graph):
-    check_symmetry(evidence_of(graph), intra_pairs(graph))
+    check_symmetry(features_of(graph), intra_pairs(graph))
 
 
 @every_graph
 def test_a_grid_has_the_numbers_of_the_list(graph):
-    evidence = evidence_of(graph)
+    features = features_of(graph)
     for layer in range(graph.n_layers):
         nodes = graph.layer_nodes(layer)
-        check_grid(evidence, PairGrid(nodes[::2], nodes))
+        check_grid(features, PairGrid(nodes[::2], nodes))
 
 
 @every_graph
 def test_every_number_is_finite_and_one_for_each_pair(graph):
-    check_numbers(evidence_of(graph), intra_pairs(graph))
+    check_numbers(features_of(graph), intra_pairs(graph))
 
 
 def check_neighbours(found, where, near, ends):
@@ -72,14 +72,14 @@ def check_neighbours(found, where, near, ends):
 @every_graph
 def test_shared_neighbours_in_the_layer(graph):
     pairs = intra_pairs(graph)
-    found = named(evidence_of(graph).columns(PairList(pairs)))
+    found = named(features_of(graph).columns(PairList(pairs)))
     check_neighbours(found, "in the layer", neighbours_of(graph), pairs.tolist())
 
 
 @every_graph
 def test_shared_neighbours_in_any_layer(graph):
     pairs = intra_pairs(graph)
-    found = named(evidence_of(graph).columns(PairList(pairs)))
+    found = named(features_of(graph).columns(PairList(pairs)))
     check_neighbours(found, "in any layer", union_of(graph), graph.unit[pairs].tolist())
 
 
@@ -87,7 +87,7 @@ def test_shared_neighbours_in_any_layer(graph):
 def test_what_other_layers_say(graph):
     near, copies, layers = neighbours_of(graph), copies_of(graph), layers_of(graph)
     pairs = intra_pairs(graph)
-    found = named(evidence_of(graph).columns(PairList(pairs)))
+    found = named(features_of(graph).columns(PairList(pairs)))
     linked = [sum(y in near[x] for x in copies[i] for y in copies[j]) for i, j in pairs]
     assert found["layers where the two are linked"].tolist() == linked
     assert found["layers that have both"].tolist() == [len(layers[i] & layers[j]) for i, j in pairs]
@@ -96,14 +96,14 @@ def test_what_other_layers_say(graph):
 @every_graph
 def test_what_short_walks_meet(graph):
     pairs, unit = intra_pairs(graph), graph.unit
-    found = named(evidence_of(graph).columns(PairList(pairs)))
-    walks = walk_profiles(graph)
-    met = walks.met.toarray()
-    ends = [sorted((met[i, unit[j]], met[j, unit[i]])) for i, j in pairs]
+    found = named(features_of(graph).columns(PairList(pairs)))
+    walks = short_walks(graph)
+    visits = walks.visits.toarray()
+    ends = [sorted((visits[i, unit[j]], visits[j, unit[i]])) for i, j in pairs]
     assert found["met on walks, low"] == pytest.approx([low for low, _ in ends])
     assert found["met on walks, high"] == pytest.approx([high for _, high in ends])
-    for name, profile in walks.rare.items():
-        rows = profile.toarray()
+    for name, weighted in walks.weighted.items():
+        rows = weighted.toarray()
         lengths = np.linalg.norm(rows, axis=1)
         overlap = np.array([rows[i] @ rows[j] for i, j in pairs])
         scale = np.array([lengths[i] * lengths[j] for i, j in pairs])
@@ -116,7 +116,7 @@ def test_what_short_walks_meet(graph):
 def test_degrees_density_and_embeddings(graph):
     near, union = neighbours_of(graph), union_of(graph)
     pairs, vectors = intra_pairs(graph), vectors_for(graph).astype(np.float64)
-    found = named(evidence_of(graph).columns(PairList(pairs)))
+    found = named(features_of(graph).columns(PairList(pairs)))
     degree = [np.log1p(len(there)) for there in near]
     of_neighbours = [np.mean([degree[x] for x in there]) if there else 0.0 for there in near]
     of_union = [np.log1p(len(union[unit])) for unit in graph.unit]
@@ -134,8 +134,8 @@ def test_degrees_density_and_embeddings(graph):
 
 def test_without_embeddings_there_is_no_such_number():
     graph = GRAPHS["two layers"]
-    with_them = evidence_of(graph).columns(PairList(intra_pairs(graph)))
-    without = IntraEvidence(graph, walk_profiles(graph), None).columns(PairList(intra_pairs(graph)))
+    with_them = features_of(graph).columns(PairList(intra_pairs(graph)))
+    without = IntraFeatures(graph, short_walks(graph), None).columns(PairList(intra_pairs(graph)))
     assert {column.name for column in with_them} - {column.name for column in without} == {"anchored"}
 
 
@@ -144,8 +144,8 @@ def test_a_hidden_link_leaves_no_trace():
     known = ["x.a x.c", "x.b x.c", "x.a x.d", "x.d x.e", "x.e x.b", "y.a y.b", "x.a y.a", "x.b y.b"]
     hidden, never = graph_of(*known, "x.a x.b"), graph_of(*known)
     pair = np.array([[hidden.index("a", "x"), hidden.index("b", "x")]])
-    evidence = evidence_of(hidden.without(intra=pair)), evidence_of(never), evidence_of(hidden)
-    without, plain, told = (named(each.columns(PairList(pair))) for each in evidence)
+    features = features_of(hidden.without(intra=pair)), features_of(never), features_of(hidden)
+    without, plain, told = (named(each.columns(PairList(pair))) for each in features)
     assert all(np.array_equal(without[name], plain[name]) for name in plain)
     assert without["layers where the two are linked"].tolist() == [1.0]  # in the other layer
     assert told["layers where the two are linked"].tolist() == [2.0]
@@ -154,9 +154,9 @@ def test_a_hidden_link_leaves_no_trace():
 @every_graph
 def test_what_is_made_when_asked_for_is_what_would_be_kept(graph, monkeypatch):
     pairs = intra_pairs(graph)
-    kept = evidence_of(graph).columns(PairList(pairs))
-    monkeypatch.setattr(intra_module, "_MOST_NODES", 0)
-    made = evidence_of(graph).columns(PairList(pairs))
+    kept = features_of(graph).columns(PairList(pairs))
+    monkeypatch.setattr(features_module, "_MOST_NODES", 0)
+    made = features_of(graph).columns(PairList(pairs))
     assert kept.keys() == made.keys()
     for column, value in kept.items():
         assert made[column] == pytest.approx(value, abs=1e-12)
