@@ -135,7 +135,7 @@ def test_an_epoch_has_every_pair_of_its_walks_once_with_its_negatives():
     trainee = SkipGramTrainee(net, graph.n_nodes, links, settings, Stream((100, 0, 0)), CPU)
     starts = np.tile(np.arange(graph.n_nodes), 2)
     batches = trainee._batches(starts, np.random.default_rng(1))
-    assert max(len(pairs) for _, pairs in batches) == 300
+    assert 290 < max(len(pairs) for _, pairs in batches) <= 300
     per_walk = 2 * sum(10 - distance for distance in range(1, 6))  # nodes of a walk that are up to 5 steps apart
     for kind, neighbours in enumerate(trainee._types):
         pairs = np.concatenate([batch for of, batch in batches if of == kind])
