@@ -1,4 +1,5 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from mpxgat.errors import GraphError
@@ -143,9 +144,27 @@ def test_equality_and_fingerprint_follow_the_content():
     assert heavier.fingerprint() != SMALL.fingerprint()
 
 
-def test_a_million_nodes_and_eight_million_links_stay_below_one_gigabyte():
-    import pyarrow as pa
+def test_the_fingerprint_tells_where_one_id_ends_and_the_next_begins():
+    def graph(*ids, layers=("x",)):
+        starts = np.array([0, *np.cumsum([len(ids)])])
+        none = np.empty((0, 2), dtype=np.int32)
+        return MultiplexGraph(layers, starts, pa.array(ids, pa.large_string()), none, none)
 
+    spelled = [("a", "b\0c"), ("a\0b", "c"), ("ab", "c"), ("a", "bc"), ("a\0", "bc")]
+    for method in (MultiplexGraph.fingerprint, MultiplexGraph.node_fingerprint):
+        assert len({method(graph(*ids)) for ids in spelled}) == len(spelled)
+        assert method(graph("b", layers=("xa",))) != method(graph("ab", layers=("x",)))
+
+
+def test_the_fingerprint_of_nodes_is_that_of_layers_in_order_and_ids():
+    print_of = MultiplexGraph.node_fingerprint
+    assert print_of(SMALL.without(intra=SMALL.intra)) == print_of(SMALL)
+    assert print_of(graph_of("x.a x.b", "y.a y.b")) != print_of(graph_of("y.a y.b", "x.a x.b"))
+    assert print_of(graph_of("x.a x.b", "y.c y.d")) != print_of(graph_of("x.a x.b", "x.c y.d"))
+    assert print_of(SMALL.subgraph([1, 2])) == print_of(graph_of("x.b x.c"))  # ids that begin amid a buffer
+
+
+def test_a_million_nodes_and_eight_million_links_stay_below_one_gigabyte():
     from mpxgat.build import EdgeTable, build
 
     # Measured on a tenth of that size: arrays grow in proportion to nodes and links.

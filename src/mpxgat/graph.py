@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
@@ -346,14 +347,21 @@ class MultiplexGraph:
 
     __hash__ = None  # type: ignore[assignment]  # compared by content, which is too large to hash at every use
 
+    def node_fingerprint(self) -> str:
+        """SHA-256 over the nodes, layers in order: graphs that agree in it have the same node at every position."""
+        digest = hashlib.sha256(self.layer_start.tobytes())
+        for texts in (pa.array(self.layers, pa.large_string()), self.ids):
+            # Lengths before texts: "a" and "bc" are not "ab" and "c", and a NUL in an id is a character like others.
+            digest.update(pc.binary_length(texts).to_numpy(zero_copy_only=False).astype(np.int64).tobytes())
+            digest.update("".join(texts.to_pylist()).encode())
+        return digest.hexdigest()
+
     def fingerprint(self) -> str:
         """SHA-256 over layers, nodes, links, weights and features: the same network gives the same text."""
-        digest = hashlib.sha256()
-        for text in (*self.layers, *(self.ids.to_pylist())):
-            digest.update(text.encode() + b"\0")
+        digest = hashlib.sha256(self.node_fingerprint().encode())
         for part in (self.horizontal_features, self.vertical_features):
             digest.update(b"-" if part is None else repr(part.names).encode() + part.values.tobytes())
-        for array in (self.layer_start, self.intra, self.inter, self.intra_weight, self.inter_weight):
+        for array in (self.intra, self.inter, self.intra_weight, self.inter_weight):
             digest.update(b"-" if array is None else str(array.shape).encode() + array.tobytes())
         return digest.hexdigest()
 

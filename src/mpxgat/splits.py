@@ -336,7 +336,7 @@ def load_split(path: str | PathLike[str]) -> Split:
 
 
 def _check_targets(train: MultiplexGraph, marked: Links, intra: Links, inter: Links) -> None:
-    """GraphError unless hidden links are pairs of marked nodes of the right layers, in order, not links of ``train``."""
+    """GraphError unless hidden links join marked nodes of the right layers, in order, and are no links of ``train``."""
     _check_positions(marked, (len(marked),), train.n_nodes)
     if (np.diff(marked) <= 0).any():
         raise GraphError("the marked nodes are out of order")

@@ -29,7 +29,7 @@ from mpxgat.build import EdgeTable, RowError, build, encode, link_by_id, links_o
 from mpxgat.errors import InputError, OutputError, printable, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.columns import Columns, parse_numbers, single_blanks, split_columns
-from mpxgat.io.files import check_filled, read_text, taken, write_files
+from mpxgat.io.files import check_filled, finish_writing, read_text, taken, write_files
 from mpxgat.io.registry import Format
 from mpxgat.io.tables import names_in_order, number_layers
 
@@ -222,6 +222,7 @@ def _write(graph: MultiplexGraph, path: Path, lines: pa.LargeStringArray) -> lis
         layers_path: _table(["layerID", "layerLabel"], [numbers, list(graph.layers)], path),
     }
     # An older nodes file that stayed beside the new edges would be taken for theirs.
+    finish_writing(path.parent)
     if graph.attributes or os.path.exists(nodes_path):
         files[nodes_path] = _nodes_table(graph, path)
     return write_files(files)

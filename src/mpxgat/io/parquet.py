@@ -6,7 +6,6 @@ Nothing but numbers is kept, and only those asked for: what a stranger's file cl
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from mpxgat.errors import InputError, printable, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.files import most_unpacked, read_bytes, write_files
 from mpxgat.io.registry import Format
-from mpxgat.io.tables import edges_of, graph_from_tables, nodes_of, nodes_path
+from mpxgat.io.tables import edges_of, nodes_of, nodes_path, read_tables
 
 FieldPath = tuple[int, ...]
 """Where a number stands: numbers of the fields from outside in, and behind a list's field the place in the list."""
@@ -412,8 +411,7 @@ class ParquetTable:
 
 def read_parquet(path: Path) -> MultiplexGraph:
     """Read the edges at ``path`` and the nodes beside it, if they are there."""
-    nodes = next((place for place in nodes_path(path, _SUFFIX) if os.path.exists(place)), None)
-    return graph_from_tables(read_parquet_table(path), None if nodes is None else read_parquet_table(nodes))
+    return read_tables(path, _SUFFIX, read_parquet_table)
 
 
 def write_parquet(graph: MultiplexGraph, path: Path) -> list[Path]:

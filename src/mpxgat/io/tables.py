@@ -74,6 +74,13 @@ def nodes_path(path: Path, suffix: str) -> tuple[Path, Path]:
     return same, path.with_name(f"{base}.nodes{ending}{'' if packed else '.gz'}")
 
 
+def read_tables(path: Path, suffix: str, read: Callable[[Path], Table]) -> MultiplexGraph:
+    """The graph in the edges file ``path`` and the nodes file beside it, if it is there."""
+    edges = read(path)  # first: should a write have been interrupted, the nodes are there afterwards
+    nodes = next((place for place in nodes_path(path, suffix) if os.path.exists(place)), None)
+    return graph_from_tables(edges, None if nodes is None else read(nodes))
+
+
 def graph_from_tables(edges: Table, nodes: Table | None) -> MultiplexGraph:
     """The graph in a table of edges and, if there is one, a table of nodes."""
     source_layers, target_layers = _layer_columns(edges)
@@ -271,8 +278,7 @@ class CsvTable:
 
 def read_csv(path: Path) -> MultiplexGraph:
     """Read the edges at ``path`` and the nodes beside it, if they are there."""
-    nodes = next((place for place in nodes_path(path, _SUFFIX) if os.path.exists(place)), None)
-    return graph_from_tables(read_csv_table(path), None if nodes is None else read_csv_table(nodes))
+    return read_tables(path, _SUFFIX, read_csv_table)
 
 
 def write_csv(graph: MultiplexGraph, path: Path) -> list[Path]:
