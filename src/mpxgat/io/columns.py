@@ -9,18 +9,19 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
 from mpxgat.build import MAX_ID_BYTES, RowError
-from mpxgat.errors import InputError, printable, quoted
+from mpxgat.errors import InputError, listed, printable, quoted, warn_of_data
 from mpxgat.system import check_room
 
 # Arrow ends the process if it gets no memory in the middle of a table.
@@ -48,12 +49,18 @@ class Columns:
     delimiter: str
     quoting: bool
     fields: tuple[pa.ChunkedArray, ...]
+    header_rows: int = 0  # rows above these fields
 
     def __len__(self) -> int:
         return len(self.fields[0])
 
+    def below_header(self) -> Columns:
+        """The rows below the first one."""
+        return replace(self, fields=tuple(field.slice(1) for field in self.fields), header_rows=1)
+
     def error(self, message: str, row: int) -> InputError:
         """An error that names the file and the line of ``row`` (or the row, where the line cannot be told)."""
+        row += self.header_rows
         line = self._line(row)
         if line is None:
             return InputError(f"row {row + 1}: {message}", self.path)
@@ -104,6 +111,68 @@ def split_columns(
     except pa.ArrowInvalid as problem:
         raise _first_bad_line(content, path, delimiter, quoting, width, str(problem)) from None
     return Columns(path, content, delimiter, quoting, tuple(table.columns))
+
+
+# Names that people give the two columns of ends of links ("from,to", "id1,id2"), and columns of layers.
+_WORD_OF_ONE_END = (
+    "source|src|target|tgt|dst|dest|destination|from|to|follower|followed|followee|following|head|tail|"
+    "sender|receiver|recipient|citing|cited"
+)
+_WORD_OF_ENDS = "node|id|user|actor|vertex|person|name|account|author|member|entity|gene|protein|unit"
+_ONE_END = re.compile(
+    rf"({_WORD_OF_ONE_END})([ _.-]?({_WORD_OF_ENDS}))?|({_WORD_OF_ENDS})([ _.-]?({_WORD_OF_ENDS}))?[ _.-]?[12abxyij]",
+    re.IGNORECASE,
+)
+_ANY_END = re.compile(rf"{_ONE_END.pattern}|({_WORD_OF_ENDS})[ _.-]?(id)?", re.IGNORECASE)
+_LAYER = re.compile(r"((source|target|from|to)[ _.-]?)?layer[ _.-]?(id|name|label)?[ _.-]?[12ab]?", re.IGNORECASE)
+_ROWS_THAT_TELL = 3
+
+
+def without_header(columns: Columns, ends: Sequence[int], layers: Sequence[int] = ()) -> Columns:
+    """The rows of a list of links, without a first row that is a header; fields ``ends`` hold nodes, ``layers`` layers.
+
+    A header names the ends (``source target``, ``from to``, ``id1 id2`` …) and, where there are columns of layers, says
+    "layer" above these. Words that occur again below are ids all the same. A first row of other words is taken for a
+    header, and said to be, if all ids below are numbers. Otherwise it is a link, which is said in a list without layers
+    if its ends occur nowhere else.
+    """
+    first = [field[0].as_py().strip() for field in columns.fields]
+    nodes = [first[end] for end in ends]
+    if layers:
+        named = all(_LAYER.fullmatch(first[k]) for k in layers) and all(map(_ANY_END.fullmatch, nodes))
+    else:
+        named = all(map(_ONE_END.fullmatch, nodes)) and nodes[0] != nodes[1]
+    odd = len(columns) > _ROWS_THAT_TELL and nodes[0] != nodes[1] and not any(map(_is_number, nodes))
+    if not (named or odd) or any(_occurs_below(columns, ends, node) for node in nodes):
+        return columns
+    if named and len(columns) == 1:
+        raise columns.error("a header and no links below it", 0)
+    if named:
+        return columns.below_header()
+    shown = listed(nodes)
+    if all(_are_numbers(columns.fields[end].slice(1)) for end in ends):
+        warn_of_data(f"the first row, {shown}, is taken for a header, as all ids below are numbers", columns.path)
+        return columns.below_header()
+    if not layers:
+        message = f"the first row is read as a link of {shown}, which occur nowhere else; if it is a header, remove it"
+        warn_of_data(message, columns.path)
+    return columns
+
+
+def _occurs_below(columns: Columns, ends: Sequence[int], node: str) -> bool:
+    return any(pc.index(columns.fields[end].slice(1), node).as_py() >= 0 for end in ends)
+
+
+def _are_numbers(texts: pa.ChunkedArray) -> bool:
+    try:
+        _cast(texts)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _is_number(text: str) -> bool:
+    return _are_numbers(pa.chunked_array([[text]], pa.string()))
 
 
 def single_blanks(content: bytes) -> bytes:

@@ -2,7 +2,8 @@
 
 Plain form, one intra link on a line: ``layer node node [weight]``. Copies of a unit share an id, so the inter
 links come from the ids. Extended form: ``node layer node layer weight``, always five columns; rows that join
-two layers are the inter links, and where there are none these come from the ids too.
+two layers are the inter links, and where there are none these come from the ids too. A first row such as
+``layer source target weight`` is a header.
 
 Beside ``X.edges`` (or ``X_multiplex.edges``) may stand ``X_layers.txt`` and ``X_nodes.txt``, each with a header:
 
@@ -10,7 +11,7 @@ Beside ``X.edges`` (or ``X_multiplex.edges``) may stand ``X_layers.txt`` and ``X
     nodeID nodeLabel …      every node, with columns about it: they become attributes under their header's
                             name, except that "nodeLabel" becomes "label"
 
-Columns are parted by blanks; a header with a tab says that they are parted by single tabs, which lets values
+Columns are separated by blanks; a header with a tab says that they are separated by single tabs, which lets values
 be empty or hold blanks. If there are just two columns the second one may hold blanks anyway.
 """
 
@@ -26,16 +27,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mpxgat.build import EdgeTable, RowError, build, encode, link_by_id, links_of_shared_ids
-from mpxgat.errors import InputError, OutputError, printable, quoted
+from mpxgat.errors import InputError, OutputError, printable, quoted, warn_of_data
 from mpxgat.graph import MultiplexGraph
-from mpxgat.io.columns import Columns, parse_numbers, single_blanks, split_columns
+from mpxgat.io.columns import Columns, parse_numbers, single_blanks, split_columns, without_header
 from mpxgat.io.files import check_filled, finish_writing, read_text, taken, write_files
 from mpxgat.io.registry import Format
 from mpxgat.io.tables import names_in_order, number_layers
 
 _PLAIN = "'layer node node [weight]'"
 _EXTENDED = "'node layer node layer weight'"
-_EXTENDED_WIDTH = 5
+_WITHOUT_WEIGHT, _EXTENDED_WIDTH = 3, 5
 _MAX_COLUMNS = 100_000
 
 
@@ -52,6 +53,9 @@ def read_extended(path: Path) -> MultiplexGraph:
 def _read(path: Path, widths: tuple[int, ...], expected: str) -> MultiplexGraph:
     columns = split_columns(single_blanks(read_text(path)), path, " ", widths, expected)
     extended = len(columns.fields) == _EXTENDED_WIDTH
+    columns = without_header(columns, (0, 2), (1, 3)) if extended else without_header(columns, (1, 2), (0,))
+    if len(columns.fields) == _WITHOUT_WEIGHT:
+        _check_third_column(columns)
     layers, edges = _edge_table(columns, extended)
     try:
         graph = build(layers, edges)
@@ -61,6 +65,29 @@ def _read(path: Path, widths: tuple[int, ...], expected: str) -> MultiplexGraph:
         graph = link_by_id(graph)
     nodes_path = _existing(companions(path)[1])
     return graph if nodes_path is None else _with_attributes(graph, nodes_path, columns, extended)
+
+
+def _check_third_column(columns: Columns) -> None:
+    """InputError or DataWarning for a list of one layer, ``node node weight``, which has as many columns."""
+    try:
+        third = parse_numbers(columns.fields[2], "", "")
+    except RowError:
+        return
+    expected = f"expected {_PLAIN}; a list of one layer, 'node node weight', is read by read_layers or mpxgat convert"
+    fractions = np.flatnonzero(third % 1 != 0)
+    try:
+        second = parse_numbers(columns.fields[1], "", "")
+    except RowError as problem:
+        if len(fractions) == 0 and problem.row == 0:
+            example = columns.fields[2][0].as_py()
+            warn_of_data(
+                f"the third column holds only numbers such as {quoted(example)}, read as nodes; {expected}",
+                columns.path,
+            )
+        second = np.zeros(1)
+    if len(fractions) and not (second % 1 != 0).any():
+        row = int(fractions[0])
+        raise columns.error(f"{quoted(columns.fields[2][row].as_py())} in the place of a node, {expected}", row)
 
 
 def _edge_table(columns: Columns, extended: bool) -> tuple[list[str], EdgeTable]:

@@ -2,7 +2,7 @@
 
 .parquet    id, layer, horizontal and vertical (lists of 32-bit floats of one length)
 .npz        arrays ids, layers (text, no pickle), horizontal (n, d), vertical (n, e)
-.csv        id, layer, h0, h1, …, v0, v1, …
+.csv        id, layer, h0, h1, …, v0, v1, …; an apostrophe before an id that a spreadsheet would take for a formula
 .txt        word2vec's text format in two files, X.horizontal.txt and X.vertical.txt: a line "n d", then for each node
             a line with its name and d numbers. The name is layer:id, both percent-encoded, so that it has no blanks.
 """
@@ -24,7 +24,7 @@ from mpxgat.errors import GraphError, OutputError, printable, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.files import write_files
 from mpxgat.io.parquet import parquet_bytes
-from mpxgat.io.tables import csv_bytes
+from mpxgat.io.tables import csv_bytes, without_formulas
 
 Vectors = NDArray[np.float32]
 Contents = dict[Path, bytes]
@@ -72,7 +72,7 @@ def _csv(graph: MultiplexGraph, horizontal: Vectors, vertical: Vectors, path: Pa
     columns = {"id": graph.ids, "layer": _layers(graph)}
     for letter, vectors in (("h", horizontal), ("v", vertical)):
         columns |= {f"{letter}{number}": pa.array(column) for number, column in enumerate(_columns(vectors))}
-    return {path: csv_bytes(pa.table(columns), path)}
+    return {path: csv_bytes(without_formulas(pa.table(columns)), path)}
 
 
 def _word2vec(graph: MultiplexGraph, horizontal: Vectors, vertical: Vectors, path: Path) -> Contents:

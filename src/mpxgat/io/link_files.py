@@ -1,6 +1,8 @@
 """Lists of pairs of nodes: what is to be predicted, and what was. CSV or Parquet, told by the suffix.
 
-Read: columns source, source_layer, target, target_layer; others are passed over. Written: any table.
+Read: columns source, source_layer, target, target_layer; others are passed over. Written: any table. In CSV an
+apostrophe stands before a text that a spreadsheet would take for a formula (``'=1+1``, ``'@ann``), see
+`mpxgat.io.tables.without_formulas`; it is taken away when pairs are read. Parquet holds texts as they are.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from mpxgat.errors import InputError, OutputError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.files import write_files
 from mpxgat.io.parquet import parquet_bytes, read_parquet_table
-from mpxgat.io.tables import Table, csv_bytes, number_layers, read_csv_table
+from mpxgat.io.tables import CsvTable, Table, csv_bytes, number_layers, read_csv_table, with_formulas, without_formulas
 
 _CSV, _PARQUET = (".csv", ".csv.gz"), ".parquet"
 _COLUMNS = ("source", "source_layer", "target", "target_layer")
@@ -47,7 +49,7 @@ def write_links(table: pa.Table, path: Path) -> list[Path]:
     """Write a table of links."""
     check_link_suffix(path)
     packed = path.name.lower().endswith(_PARQUET)
-    return write_files({path: parquet_bytes(table) if packed else csv_bytes(table, path)})
+    return write_files({path: parquet_bytes(table) if packed else csv_bytes(without_formulas(table), path)})
 
 
 def _read(path: Path) -> Table:
@@ -60,8 +62,10 @@ def _read(path: Path) -> Table:
 
 
 def _positions(table: Table, graph: MultiplexGraph, end: str) -> NDArray[np.int64]:
-    ids = table.text(end).cast(pa.large_string()).combine_chunks()
-    layers = number_layers(table.text(f"{end}_layer"), graph.layers, table.error)
+    is_csv = isinstance(table, CsvTable)
+    ids, names = (with_formulas(t) if is_csv else t for t in (table.text(end), table.text(f"{end}_layer")))
+    ids = ids.cast(pa.large_string()).combine_chunks()
+    layers = number_layers(names, graph.layers, table.error)
     positions = np.full(len(ids), -1, dtype=np.int64)
     for number in np.unique(layers):
         rows = np.flatnonzero(layers == number)

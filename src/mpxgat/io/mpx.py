@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mpxgat.build import MAX_ID_BYTES, EdgeTable, NodeTable, RowError, build, link_by_id, links_of_shared_ids
-from mpxgat.errors import InputError, OutputError, printable, quoted
+from mpxgat.errors import InputError, OutputError, listed, printable, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph
 from mpxgat.io.columns import parse_numbers
 from mpxgat.io.files import check_filled, read_text, taken, write_files
@@ -176,6 +176,7 @@ class Schema:
     is_multiplex: bool
     layers: list[str] | None
     declares_pairs: bool
+    directed: list[str]
     actor: Columns = field(default_factory=list)
     vertex: dict[str, Columns] = field(default_factory=dict)
     edge: dict[tuple[str, str], Columns] = field(default_factory=dict)
@@ -191,8 +192,8 @@ class Schema:
 def read_schema(sections: Sections, path: Path) -> Schema:
     """The declarations of a file; the first wrong line is an InputError."""
     is_multiplex = _is_multiplex(sections, path)
-    layers, declares_pairs = _layers(sections.get("LAYERS"), is_multiplex, path)
-    schema = Schema(is_multiplex, layers, declares_pairs)
+    schema = Schema(is_multiplex, *_layers(sections.get("LAYERS"), is_multiplex, path))
+    layers = schema.layers
     known = None if layers is None else set(layers)
     seen: set[tuple[int, str]] = set()
     for _, attribute, line in _declarations(sections, "ACTOR ATTRIBUTES", (0,), path):
@@ -240,10 +241,10 @@ def _is_multiplex(sections: Sections, path: Path) -> bool:
     return is_multiplex
 
 
-def _layers(rows: Rows, is_multiplex: bool, path: Path) -> tuple[list[str] | None, bool]:
-    """Declared layers in order, or None, and whether a pair of different layers is among the declarations."""
+def _layers(rows: Rows, is_multiplex: bool, path: Path) -> tuple[list[str] | None, bool, list[str]]:
+    """Declared layers in order, or None; whether a pair of different layers is among them; which are directed."""
     names: dict[str, bool] = {}  # is the layer itself declared, or only a pair with it?
-    pairs = False
+    pairs, directed = False, []
     width = 1 if is_multiplex else 2
     expected = "layer," * width + "DIRECTED or " + "layer," * width + "UNDIRECTED"
     for number in range(len(rows)):
@@ -255,6 +256,8 @@ def _layers(rows: Rows, is_multiplex: bool, path: Path) -> tuple[list[str] | Non
             problem = layer_name_problem(name)
             if problem:
                 raise InputError(problem, path, line)
+        if "DIRECTED" in {flag.upper() for flag in flags}:
+            directed.append("-".join(dict.fromkeys(keys)))
         if keys[0] != keys[-1]:
             pairs = True
             for name in keys:
@@ -263,7 +266,7 @@ def _layers(rows: Rows, is_multiplex: bool, path: Path) -> tuple[list[str] | Non
             raise InputError(f"layer {quoted(keys[0])} is declared twice, expected once", path, line)
         else:
             names[keys[0]] = True
-    return list(names) or None, pairs
+    return list(names) or None, pairs, directed
 
 
 def _declarations(
@@ -469,7 +472,25 @@ def read(path: Path) -> MultiplexGraph:
     explicit = schema.declares_pairs or "INTERLAYER EDGES" in sections.present or graph.n_inter > 0
     if not explicit:
         graph = link_by_id(graph)
+    _say_what_is_passed_over(schema, path)
     return _with_actor_attributes(graph, sections, schema, path, len(text))
+
+
+def _say_what_is_passed_over(schema: Schema, path: Path) -> None:
+    if schema.directed:
+        warn_of_data(f"layers {listed(schema.directed)} are directed: read as undirected", path)
+    of_edges = [*schema.edge.values(), schema.every_intra_edge, schema.every_inter_edge]
+    others = {name for columns in of_edges for name, is_number in columns if name != "weight" or not is_number}
+    if others:
+        warn_of_data(
+            f"attributes of edges passed over: {listed(sorted(others))}; of them, a numeric weight is read", path
+        )
+    numbers = {name for columns in [*schema.vertex.values(), schema.actor] for name, is_number in columns if is_number}
+    as_text = sorted(name for name in numbers if not name.startswith(("h:", "v:")))
+    if as_text:
+        warn_of_data(
+            f"numeric attributes kept as text: {listed(as_text)}; called h:NAME or v:NAME, they are features", path
+        )
 
 
 def _node_table(place: Places, layer: NDArray[np.int64], layers: list[str], schema: Schema, path: Path) -> NodeTable:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from mpxgat.build import EdgeTable, NodeTable, RowError, build
-from mpxgat.errors import GraphError, InputError, quoted
+from mpxgat.errors import GraphError, InputError, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph
 from mpxgat.io.files import check_filled, read_text, write_files
 from mpxgat.io.registry import Format
@@ -47,6 +47,8 @@ def _read(path: Path, *, with_removed: bool) -> MultiplexGraph:
     content, size = _load(path)
     head = content.get("graph")
     head = head if isinstance(head, dict) else {}  # networkx 1 wrote a list of pairs
+    if content.get("directed") is True:
+        warn_of_data("directed links are read as undirected ones", path)
     nodes, links = _entries(content, path)
     layers, layer = _sheets(nodes, head, path)
     names = [entry.get("name", entry["id"]) for entry in nodes]

@@ -1,13 +1,13 @@
 """A multiplex as two tables, one of nodes and one of edges; CSV and Parquet files hold these.
 
 edges   source, source_layer, target, target_layer[, weight]; with one column ``layer`` in place of both layers
-        every row stays in its layer. Other columns are passed over.
+        every row stays in its layer. Other columns are passed over, and said to be. Links are undirected.
 nodes   id, layer[, unit][, h:NAME …][, v:NAME …][, further columns]: h: and v: are features for the horizontal
         and the vertical part, further columns are attributes. Without this table the nodes are the edges' ends.
 
-Inter links: with a column ``unit``, nodes that share one (unless it is empty) are copies, and rows that join two
-layers add to that. Without it, rows that join two layers are the inter links; if there are none either, nodes
-that share an id are copies.
+Inter links: with a column ``unit``, nodes that share one are copies, and rows that join two layers add to that; a unit
+that is blank, NA, N/A, NaN, null or None is none. Without it, rows that join two layers are the inter links; if there
+are none either, nodes that share an id are copies.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
 from mpxgat.build import EdgeTable, NodeTable, RowError, build, encode, link_by_id
-from mpxgat.errors import InputError, OutputError, printable, quoted
+from mpxgat.errors import InputError, OutputError, listed, printable, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph
 from mpxgat.io.columns import Columns, parse_numbers, split_columns
 from mpxgat.io.files import read_utf8, write_files
@@ -34,10 +34,17 @@ from mpxgat.io.registry import Format
 
 _HORIZONTAL, _VERTICAL = "h:", "v:"
 _NODE_COLUMNS = ("id", "layer", "unit")
+_WEIGHT = "weight"
+_EDGE_COLUMNS = ("source", "target", "layer", "source_layer", "target_layer", _WEIGHT)
+_NO_UNIT = r"^\s*(NA|#?N/A|(?i:nan|null|none))\s*$"
 
 
 class Table(Protocol):
     """A table in a file. Every failure is an InputError that names the file and the place in it."""
+
+    @property
+    def path(self) -> Path:
+        """The file."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -84,13 +91,16 @@ def read_tables(path: Path, suffix: str, read: Callable[[Path], Table]) -> Multi
 def graph_from_tables(edges: Table, nodes: Table | None) -> MultiplexGraph:
     """The graph in a table of edges and, if there is one, a table of nodes."""
     source_layers, target_layers = _layer_columns(edges)
+    if nodes is None and not len(source_layers):
+        raise edges.header_error("a header and no rows below it, expected links")
+    _say_what_is_passed_over(edges)
     if nodes is None:
         layers = names_in_order([source_layers] if target_layers is None else [source_layers, target_layers])
     else:
         layers = names_in_order([_needed(nodes, "layer")])
     source_layer = number_layers(source_layers, layers, edges.error)
     target_layer = source_layer if target_layers is None else number_layers(target_layers, layers, edges.error)
-    weight = edges.numbers("weight") if "weight" in edges.names else None
+    weight = edges.numbers(_WEIGHT) if _WEIGHT in edges.names else None
     edge_table = EdgeTable(_needed(edges, "source"), source_layer, _needed(edges, "target"), target_layer, weight)
     node_table = None if nodes is None else _node_table(nodes, layers)
     try:
@@ -98,9 +108,29 @@ def graph_from_tables(edges: Table, nodes: Table | None) -> MultiplexGraph:
     except RowError as problem:
         table = nodes if problem.table == "nodes" and nodes is not None else edges
         raise table.error(problem.message, problem.row) from None
+    _say_what_is_merged(edges, edge_table, graph)
     if nodes is not None and node_table is not None and "unit" in nodes.names:
         return _linked_by_unit(graph, nodes, node_table)
     return graph if graph.n_inter else link_by_id(graph)
+
+
+def _say_what_is_passed_over(edges: Table) -> None:
+    others = [name for name in edges.names if name not in _EDGE_COLUMNS]
+    if others:
+        warn_of_data(f"columns passed over: {listed(others)}; of links, ends, layers and weight are read", edges.path)
+
+
+def _say_what_is_merged(edges: Table, table: EdgeTable, graph: MultiplexGraph) -> None:
+    """DataWarning if some links stand in several rows; silence if all stand in two, once in each direction."""
+    same_layer = table.source_layer == table.target_layer
+    loops = pc.equal(table.source.cast(pa.large_string()), table.target.cast(pa.large_string())).to_numpy() & same_layer
+    rows, links = len(loops) - int(loops.sum()), graph.n_intra + graph.n_inter
+    if rows not in (links, 2 * links):
+        warn_of_data(
+            f"{rows - links} rows say a link again, in the same or the other direction: links are undirected, "
+            "and the largest weight stays",
+            edges.path,
+        )
 
 
 def _layer_columns(edges: Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray | None]:
@@ -146,7 +176,7 @@ def _features(nodes: Table, prefix: str, n_rows: int) -> Features | None:
 
 def _linked_by_unit(graph: MultiplexGraph, nodes: Table, table: NodeTable) -> MultiplexGraph:
     """The graph with nodes of one unit linked; a unit twice in a layer is an error that names the row."""
-    units = nodes.optional_text("unit")
+    units = _named_units(nodes)
     named = pc.not_equal(units, "").to_numpy()
     rows = np.flatnonzero(named)
     _, code = encode([units.filter(pa.array(named))])
@@ -167,6 +197,17 @@ def _linked_by_unit(graph: MultiplexGraph, nodes: Table, table: NodeTable) -> Mu
     order = pa.array(np.lexsort((id_code, table.layer)))
     keys = pc.if_else(pc.not_equal(units, ""), units, pa.scalar(None, units.type)).take(order)
     return link_by_id(graph, keys.cast(pa.large_string()).combine_chunks())
+
+
+def _named_units(nodes: Table) -> pa.ChunkedArray:
+    """The column of units, empty where a text says that there is none: otherwise strangers would be linked."""
+    units = nodes.optional_text("unit")
+    none = pc.match_substring_regex(units, _NO_UNIT)
+    blank = pc.equal(pc.utf8_trim_whitespace(units), "")
+    words = pc.unique(units.filter(pc.and_not(none, blank))).to_pylist()
+    if words:
+        warn_of_data(f"units {listed(words)} are taken for none", nodes.path)
+    return pc.if_else(pc.or_(none, blank), pa.scalar("", units.type), units)
 
 
 # ---- writing -------------------------------------------------------------------------------------------
@@ -257,6 +298,10 @@ class CsvTable:
     names: tuple[str, ...]
     source: Columns
 
+    @property
+    def path(self) -> Path:
+        return self.source.path
+
     def text(self, name: str) -> pa.ChunkedArray:
         return self.source.fields[self.names.index(name)].slice(1)
 
@@ -294,7 +339,7 @@ def read_csv_table(path: Path) -> CsvTable:
     if b'"' not in content and b"\r" in content:
         content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     columns = split_columns(
-        content, path, ",", range(2, _MAX_COLUMNS), "a table of at least two columns parted by commas", quoting=True
+        content, path, ",", range(2, _MAX_COLUMNS), "a table of at least two columns separated by commas", quoting=True
     )
     names = tuple(field[0].as_py() for field in columns.fields)
     if len(set(names)) < len(names):
@@ -303,8 +348,31 @@ def read_csv_table(path: Path) -> CsvTable:
     return CsvTable(names, columns)
 
 
+# Texts that a spreadsheet would calculate, behind apostrophes or not. A plain number such as -5 is none.
+_FORMULA = r"'*(?:[=@\t\r]|[+-](?:$|[0-9.]*[^0-9.]))"
+
+
+def without_formulas(table: pa.Table) -> pa.Table:
+    """A table for people to open: an apostrophe before each text that a spreadsheet would take for a formula.
+
+    That is a text that begins with ``=``, ``@``, a tab, a carriage return, or with ``+`` or ``-`` without being a plain
+    number; and such a text behind apostrophes, so that `with_formulas` gives back what was there.
+    """
+    for place, name in enumerate(table.column_names):
+        column = table.column(place)
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            marked = pc.replace_substring_regex(column, f"^{_FORMULA}", r"'\0", max_replacements=1)
+            table = table.set_column(place, name, marked)
+    return table
+
+
+def with_formulas(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The texts of a column as they were before `without_formulas`."""
+    return pc.replace_substring_regex(texts, f"^'({_FORMULA})", r"\1", max_replacements=1)
+
+
 def csv_bytes(table: pa.Table, path: Path) -> bytes:
-    """A table of texts and numbers as CSV; an OutputError names ``path``."""
+    """A table of texts and numbers as CSV, texts as they are; an OutputError names ``path``."""
     for name in table.column_names:
         column = table.column(name).cast(pa.large_string())
         if "\0" in name or pc.any(pc.match_substring(column, "\0")).as_py():
