@@ -1,4 +1,13 @@
-"""Arrays that cannot be changed through the object that holds them."""
+"""`MultiplexGraph`: an immutable network with several layers.
+
+A *node* is one unit in one layer; it is known outside by its id (a string) and its layer's name, inside
+by its position 0…n-1. Nodes are sorted by layer, then by id, so two graphs that hold the same network
+hold the same arrays. Intra links join two nodes of one layer, inter links two nodes of one unit in two
+layers. Only inter links say who is who: equal ids in two layers mean nothing by themselves, so a graph
+whose inter links are partly hidden does not give them away to a model.
+
+Build one with `mpxgat.build`, or read one with `mpxgat.io`.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +28,6 @@ from mpxgat.pairs import NODE_DTYPE, label_components, links_among, pair_keys, s
 from mpxgat.stats import GraphStats, graph_stats
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
-
-
-def frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
-    """A read-only view of ``array``; no copy, so whoever holds the array itself can still change it."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-# Nodes as people know them: an id and the name of a layer.
 
 
 class Node(NamedTuple):
@@ -73,9 +72,6 @@ class NodeView(Sequence[Node]):
                 yield Node(node_id, name)
 
 
-# What is known about nodes in numbers.
-
-
 @dataclass(frozen=True, eq=False)
 class Features:
     """Numeric node features: ``values[i, p]`` is feature ``names[p]`` of node ``i``; float32, finite."""
@@ -101,17 +97,6 @@ class Features:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Features) and self.names == other.names and np.array_equal(self.values, other.values)
-
-
-# `MultiplexGraph`: an immutable network with several layers.
-#
-# A *node* is one unit in one layer; it is known outside by its id (a string) and its layer's name, inside
-# by its position 0…n-1. Nodes are sorted by layer, then by id, so two graphs that hold the same network
-# hold the same arrays. Intra links join two nodes of one layer, inter links two nodes of one unit in two
-# layers. Only inter links say who is who: equal ids in two layers mean nothing by themselves, so a graph
-# whose inter links are partly hidden does not give them away to a model.
-#
-# Build one with `mpxgat.build`, or read one with `mpxgat.io`.
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,6 +349,13 @@ class MultiplexGraph:
         for array in (self.intra, self.inter, self.intra_weight, self.inter_weight):
             digest.update(b"-" if array is None else str(array.shape).encode() + array.tobytes())
         return digest.hexdigest()
+
+
+def frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
+    """A read-only view of ``array``; no copy, so whoever holds the array itself can still change it."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _nbytes(part: Any) -> int:

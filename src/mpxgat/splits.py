@@ -1,4 +1,11 @@
-"""Splits: a training graph and the pairs to be predicted, by a protocol and a seed."""
+"""Splits: a training graph and the pairs to be predicted, by a protocol and a seed.
+
+A model sees ``split.train`` and nothing else; what it is asked about stands in ``split.intra`` and ``split.inter``. The
+training graph has all nodes, at the same positions, and none of the test links.
+
+In a file there are the training graph, the marked nodes and the hidden links. Which pairs are no links follows from
+these, so the file does not say it and cannot say it wrongly.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +43,7 @@ __all__ = [
 ]
 
 
-# Non-links as a description: millions of pairs, enumerated block by block, never held all at once.
-
+# ---- non-links: millions of pairs, described, enumerated block by block, never held all at once ------
 
 BLOCK_PAIRS = 1 << 20
 
@@ -155,11 +161,7 @@ def _mixed(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return value ^ (value >> np.uint64(31))
 
 
-# A split as a value, and the protocols that make one.
-#
-# A model sees ``split.train`` and nothing else; what it is asked about stands in ``split.intra`` and
-# ``split.inter``. The training graph has all nodes, at the same positions, and none of the test links.
-
+# ---- a split as a value, and the protocols that make one ---------------------------------------------
 
 MARKED_SHARE = 0.2
 INTRA_SHARE = 0.2
@@ -286,9 +288,7 @@ def _split_of(train: MultiplexGraph, marked: Links, intra: Links, inter: Links, 
     )
 
 
-# A split in one file: the training graph, the hidden links and the marked nodes. Which pairs are no links follows from
-# these, so the file does not say it.
-
+# ---- a split in one file -----------------------------------------------------------------------------
 
 KIND = "mpxgat-split-2"
 _TRAIN = "train."

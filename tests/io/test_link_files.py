@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from mpxgat.errors import InputError
+from mpxgat.io.csv_tables import with_formulas, without_formulas
 from mpxgat.io.embedding_files import write_embeddings
 from mpxgat.io.link_files import read_pairs, write_links
-from mpxgat.io.tables import with_formulas, without_formulas
 from tests.examples import graph_of
 
 FORMULAS = ['=HYPERLINK("x")', "+1+cmd", "-2+3", "@ann", "-", "+", "\t=1", "\r=1", "'=1", "''@ann", "-5e3", "=", "-1-1"]
@@ -57,5 +57,5 @@ def test_an_id_written_without_apostrophe_is_read_too(tmp_path):
     path.write_text("source,source_layer,target,target_layer\n=1+1,x,@ann,x\n")
     assert read_pairs(path, graph).tolist() == [[0, 1]]
     path.write_text("source,source_layer,target,target_layer\n=1+1,x,'ann,x\n")
-    with pytest.raises(InputError, match=r"mine\.csv:2: target: no node ''ann' in layer 'x'"):
+    with pytest.raises(InputError, match=r"mine\.csv:2: target: unknown node ''ann', expected one of layer 'x'"):
         read_pairs(path, graph)

@@ -22,10 +22,17 @@ from numpy.typing import NDArray
 from mpxgat.build import EdgeTable, RowError, build, link_by_id, with_inter_links
 from mpxgat.errors import InputError, SettingError, quoted
 from mpxgat.graph import MultiplexGraph
-from mpxgat.io.columns import Columns, parse_numbers, single_blanks, split_columns, without_header
+from mpxgat.io.columns import (
+    Columns,
+    find_nodes,
+    number_layers,
+    parse_numbers,
+    single_blanks,
+    split_columns,
+    without_header,
+)
 from mpxgat.io.files import read_text
 from mpxgat.io.registry import check_spelling
-from mpxgat.io.tables import number_layers
 
 _WITH_LAYERS = 4  # columns of anchors that name the layers
 _COMMENT = re.compile(rb"(?m)^[ \t]*[#%].*$")
@@ -116,27 +123,8 @@ def _with_anchors(graph: MultiplexGraph, path: Path) -> MultiplexGraph:
         ends = [(column, np.full(len(columns), side)) for side, column in enumerate(columns.fields)]
     else:
         ends = [(columns.fields[k], number_layers(columns.fields[k + 1], graph.layers, columns.error)) for k in (0, 2)]
-    pairs = np.stack([_positions(graph, ids, layer, columns) for ids, layer in ends], axis=1)
+    pairs = np.stack([find_nodes(ids, layer, graph, columns.error) for ids, layer in ends], axis=1)
     try:
         return with_inter_links(graph, pairs)
     except RowError as problem:
         raise columns.error(problem.message, problem.row) from None
-
-
-def _positions(
-    graph: MultiplexGraph, ids: pa.ChunkedArray, layer: NDArray[np.integer], columns: Columns
-) -> NDArray[np.int64]:
-    """(n,) the node of every id in its layer; an id that is not there is an error."""
-    ids = ids.cast(pa.large_string())
-    positions = np.empty(len(ids), dtype=np.int64)
-    for number in np.unique(layer):
-        rows = np.flatnonzero(layer == number)
-        start, stop = graph.layer_start[number], graph.layer_start[number + 1]
-        found = pc.index_in(ids.take(pa.array(rows)), value_set=graph.ids.slice(start, stop - start))
-        if found.null_count:
-            row = int(rows[np.flatnonzero(found.is_null().to_numpy())[0]])
-            raise columns.error(
-                f"unknown node {quoted(ids[row].as_py())}, expected one of layer {quoted(graph.layers[number])}", row
-            )
-        positions[rows] = start + found.to_numpy()
-    return positions

@@ -29,10 +29,17 @@ import pyarrow.compute as pc
 from mpxgat.build import EdgeTable, RowError, build, encode, link_by_id, links_of_shared_ids
 from mpxgat.errors import InputError, OutputError, printable, quoted, warn_of_data
 from mpxgat.graph import MultiplexGraph
-from mpxgat.io.columns import Columns, parse_numbers, single_blanks, split_columns, without_header
+from mpxgat.io.columns import (
+    Columns,
+    names_in_order,
+    number_layers,
+    parse_numbers,
+    single_blanks,
+    split_columns,
+    without_header,
+)
 from mpxgat.io.files import check_filled, finish_writing, read_text, taken, write_files
 from mpxgat.io.registry import Format
-from mpxgat.io.tables import names_in_order, number_layers
 
 _PLAIN = "'layer node node [weight]'"
 _EXTENDED = "'node layer node layer weight'"

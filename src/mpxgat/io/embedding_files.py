@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from mpxgat.errors import GraphError, OutputError, printable, quoted
 from mpxgat.graph import MultiplexGraph
+from mpxgat.io.csv_tables import csv_bytes, without_formulas
 from mpxgat.io.files import write_files
 from mpxgat.io.parquet import parquet_bytes
-from mpxgat.io.tables import csv_bytes, without_formulas
 
 Vectors = NDArray[np.float32]
 Contents = dict[Path, bytes]

@@ -1,4 +1,8 @@
-"""Files as bytes: opened with every mishap named, written whole or not at all."""
+"""Files: opened with every mishap named, written whole or not at all, one file or a set of them.
+
+Also here: how much a file may grow to when it is read (`most_unpacked`, `check_filled`, `taken`), JSON Lines files that
+are added to, and TOML files.
+"""
 
 from __future__ import annotations
 
@@ -105,6 +109,12 @@ def read_text(path: Path) -> bytes:
     return content
 
 
+# ---- writing -----------------------------------------------------------------------------------------
+
+_NEW, _JOURNAL = ".new", ".mpxgat-journal"
+_STALE_SECONDS = 3600  # after which a temporary file that nobody renamed is one that a kill left
+
+
 def write_files(files: Mapping[Path, Content]) -> list[Path]:
     """Write all files, or none, even if the process is killed or the machine goes down meanwhile.
 
@@ -151,10 +161,6 @@ def finish_writing(folder: Path) -> None:
         _finish_if_begun(folder)
     except (OSError, ValueError) as problem:
         raise OutputError(f"{printable(folder, 300)}: {_reason(problem)}") from None
-
-
-_NEW, _JOURNAL = ".new", ".mpxgat-journal"
-_STALE_SECONDS = 3600  # after which a temporary file that nobody renamed is one that a kill left
 
 
 def _rename_all(temporary: Mapping[Path, Path], folder: Path) -> None:
@@ -291,12 +297,10 @@ def _reason(problem: Exception) -> str:
     return printable(getattr(problem, "strerror", None) or problem)
 
 
-# How much a file may grow to when it is read; what would grow to more was made to fill the memory, or by mistake.
-#
+# ---- how much a file may grow to when it is read -----------------------------------------------------
+
 # Packed bytes are unpacked, cells that a file leaves out are filled up, what is said once of a unit is given to all its
-# nodes. Each is useful, and each can make gigabytes of a few kilobytes.
-
-
+# nodes. Each is useful, and each can make gigabytes of a few kilobytes: to fill the memory, or by mistake.
 # Text of networks packs to a tenth or so. What packs to less than a hundredth says the same again and again.
 _UNPACKED_FOR_A_BYTE, _LEAST_UNPACKED = 100, 1 << 24
 # A cell that is there takes two bytes and more of the file.
@@ -334,8 +338,7 @@ def taken(column: pa.LargeStringArray, rows: pa.Array, name: str, size: int, pat
     return column.take(rows)
 
 
-# JSON Lines files that are added to: a value a line, each written whole; a last line that a crash cut off is none.
-
+# ---- JSON Lines files: added to line by line, each written whole; a last one that a crash cut off is none
 
 Line = tuple[int, dict[str, Any]]
 """A line's number, from 1, and the object on it."""
@@ -382,12 +385,10 @@ def _parsed(line: bytes, what: str, path: Path, number: int) -> dict[str, Any]:
     return value
 
 
-# TOML files, read with every mishap named.
-#
+# ---- TOML files --------------------------------------------------------------------------------------
+
 # They hold settings and are small. A larger one, or a key of hundreds of parts, for which the parser would take memory
 # in the square of their number, is refused.
-
-
 _MOST_BYTES = 1 << 20
 _MOST_DOTS = 200
 _NUMBER = re.compile(rb"(?<![.\w])[0-9_]+\.[0-9_]+(?:[eE][-+]?[0-9]+)?(?![.\w])")

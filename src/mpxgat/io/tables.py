@@ -12,10 +12,8 @@ are none either, nodes that share an id are copies.
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -23,14 +21,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyarrow import csv as arrow_csv
 
 from mpxgat.build import EdgeTable, NodeTable, RowError, build, encode, link_by_id
 from mpxgat.errors import InputError, OutputError, listed, printable, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph
-from mpxgat.io.columns import Columns, parse_numbers, split_columns
-from mpxgat.io.files import read_utf8, write_files
-from mpxgat.io.registry import Format
+from mpxgat.io.columns import names_in_order, number_layers
 
 _HORIZONTAL, _VERTICAL = "h:", "v:"
 _NODE_COLUMNS = ("id", "layer", "unit")
@@ -97,11 +92,13 @@ def graph_from_tables(edges: Table, nodes: Table | None) -> MultiplexGraph:
     if nodes is None:
         layers = names_in_order([source_layers] if target_layers is None else [source_layers, target_layers])
     else:
-        layers = names_in_order([_needed(nodes, "layer")])
+        layers = names_in_order([needed_text(nodes, "layer")])
     source_layer = number_layers(source_layers, layers, edges.error)
     target_layer = source_layer if target_layers is None else number_layers(target_layers, layers, edges.error)
     weight = edges.numbers(_WEIGHT) if _WEIGHT in edges.names else None
-    edge_table = EdgeTable(_needed(edges, "source"), source_layer, _needed(edges, "target"), target_layer, weight)
+    edge_table = EdgeTable(
+        needed_text(edges, "source"), source_layer, needed_text(edges, "target"), target_layer, weight
+    )
     node_table = None if nodes is None else _node_table(nodes, layers)
     try:
         graph = build(layers, edge_table, node_table, only_declared=nodes is not None)
@@ -138,10 +135,11 @@ def _layer_columns(edges: Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray | Non
         if "target_layer" in edges.names:
             raise edges.header_error("columns 'layer' and 'target_layer', expected 'source_layer' and 'target_layer'")
         return edges.text("layer"), None
-    return _needed(edges, "source_layer"), _needed(edges, "target_layer")
+    return needed_text(edges, "source_layer"), needed_text(edges, "target_layer")
 
 
-def _needed(table: Table, name: str) -> pa.ChunkedArray:
+def needed_text(table: Table, name: str) -> pa.ChunkedArray:
+    """The column called ``name``; InputError if there is none."""
     if name not in table.names:
         found = ", ".join(quoted(known) for known in table.names[:10])
         raise table.header_error(f"no column {quoted(name)}; the columns are {found}")
@@ -149,8 +147,8 @@ def _needed(table: Table, name: str) -> pa.ChunkedArray:
 
 
 def _node_table(nodes: Table, layers: Sequence[str]) -> NodeTable:
-    ids = _needed(nodes, "id")
-    layer = number_layers(_needed(nodes, "layer"), layers, nodes.error)
+    ids = needed_text(nodes, "id")
+    layer = number_layers(needed_text(nodes, "layer"), layers, nodes.error)
     attributes = {
         name: nodes.optional_text(name).cast(pa.large_string()).combine_chunks()
         for name in nodes.names
@@ -250,155 +248,3 @@ def nodes_of(graph: MultiplexGraph, path: Path) -> pa.Table:
         twice = next(name for name in names if names.count(name) > 1)
         raise OutputError(f"{printable(path, 300)}: two columns would be called {quoted(twice)}")
     return pa.table([column for _, column in columns], names=names)
-
-
-# Columns of layer names to layer numbers.
-
-
-_SHOWN_NAMES = 10
-
-
-def names_in_order(columns: Sequence[pa.ChunkedArray]) -> list[str]:
-    """Distinct names in the order in which they first appear, column after column."""
-    names: dict[str, None] = {}
-    for column in columns:
-        names |= dict.fromkeys(pc.unique(column).to_pylist())
-    return list(names)
-
-
-def number_layers(
-    column: pa.ChunkedArray, names: Sequence[str], error: Callable[[str, int], InputError]
-) -> NDArray[np.int64]:
-    """(n,) position in ``names`` of every value; a value that is not there is an ``error(message, row)``."""
-    known = pa.array(list(names), column.type)
-    found = pc.index_in(column, value_set=known)
-    if found.null_count:
-        row = int(np.flatnonzero(found.is_null().to_numpy())[0])
-        expected = ", ".join(quoted(name) for name in names[:_SHOWN_NAMES])
-        if len(names) > _SHOWN_NAMES:
-            expected += f", … ({len(names)} layers)"
-        raise error(f"unknown layer {quoted(column[row].as_py())}, expected one of {expected}", row)
-    numbers: NDArray[np.int64] = found.to_numpy().astype(np.int64)
-    return numbers
-
-
-# The two tables of `mpxgat.io.tables` as CSV files (RFC 4180): ``X.csv`` the edges, ``X.nodes.csv`` the nodes.
-#
-# ``X.edges.csv`` also goes with ``X.nodes.csv``. Every field is read as text, so the id "007" stays what it is.
-
-
-_SUFFIX = ".csv"
-_MAX_COLUMNS = 100_000
-
-
-@dataclass(frozen=True)
-class CsvTable:
-    """A table in a CSV file; its first row holds the columns' names."""
-
-    names: tuple[str, ...]
-    source: Columns
-
-    @property
-    def path(self) -> Path:
-        return self.source.path
-
-    def text(self, name: str) -> pa.ChunkedArray:
-        return self.source.fields[self.names.index(name)].slice(1)
-
-    def optional_text(self, name: str) -> pa.ChunkedArray:
-        return self.text(name)
-
-    def numbers(self, name: str) -> NDArray[np.float64]:
-        try:
-            return parse_numbers(self.text(name), quoted(name), "")
-        except RowError as problem:
-            raise self.error(problem.message, problem.row) from None
-
-    def error(self, message: str, row: int) -> InputError:
-        return self.source.error(message, row + 1)
-
-    def header_error(self, message: str) -> InputError:
-        return self.source.error(message, 0)
-
-
-def read_csv(path: Path) -> MultiplexGraph:
-    """Read the edges at ``path`` and the nodes beside it, if they are there."""
-    return read_tables(path, _SUFFIX, read_csv_table)
-
-
-def write_csv(graph: MultiplexGraph, path: Path) -> list[Path]:
-    """Write edges and nodes; OutputError if a text holds a NUL character, which no CSV reader takes."""
-    nodes = nodes_path(path, _SUFFIX)[0]
-    tables = {path: edges_of(graph), nodes: nodes_of(graph, path)}
-    return write_files({place: csv_bytes(table, place) for place, table in tables.items()})
-
-
-def read_csv_table(path: Path) -> CsvTable:
-    """One table, whatever its columns are."""
-    content = read_utf8(path)
-    if b'"' not in content and b"\r" in content:
-        content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    columns = split_columns(
-        content, path, ",", range(2, _MAX_COLUMNS), "a table of at least two columns separated by commas", quoting=True
-    )
-    names = tuple(field[0].as_py() for field in columns.fields)
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise columns.error(f"two columns are called {quoted(twice)}, expected different names", 0)
-    return CsvTable(names, columns)
-
-
-# Texts that a spreadsheet would calculate, behind apostrophes or not. A plain number such as -5 is none.
-_FORMULA = r"'*(?:[=@\t\r]|[+-](?:$|[0-9.]*[^0-9.]))"
-
-
-def without_formulas(table: pa.Table) -> pa.Table:
-    """A table for people to open: an apostrophe before each text that a spreadsheet would take for a formula.
-
-    That is a text that begins with ``=``, ``@``, a tab, a carriage return, or with ``+`` or ``-`` without being a plain
-    number; and such a text behind apostrophes, so that `with_formulas` gives back what was there.
-    """
-    for place, name in enumerate(table.column_names):
-        column = table.column(place)
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            marked = pc.replace_substring_regex(column, f"^{_FORMULA}", r"'\0", max_replacements=1)
-            table = table.set_column(place, name, marked)
-    return table
-
-
-def with_formulas(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The texts of a column as they were before `without_formulas`."""
-    return pc.replace_substring_regex(texts, f"^'({_FORMULA})", r"\1", max_replacements=1)
-
-
-def csv_bytes(table: pa.Table, path: Path) -> bytes:
-    """A table of texts and numbers as CSV, texts as they are; an OutputError names ``path``."""
-    for name in table.column_names:
-        column = table.column(name).cast(pa.large_string())
-        if "\0" in name or pc.any(pc.match_substring(column, "\0")).as_py():
-            raise OutputError(f"{printable(path, 300)}: column {quoted(name)} holds a NUL character, which CSV cannot")
-        table = table.set_column(table.column_names.index(name), name, column)
-    names = ",".join(table.column_names)
-    if any(mark in name for name in table.column_names for mark in ',"\r\n'):
-        names = ",".join('"' + name.replace('"', '""') + '"' for name in table.column_names)
-    try:
-        rows = _rows_to_bytes(table, "none")
-    except pa.ArrowInvalid:  # a text that needs quotes; now all texts of the file get them
-        rows = _rows_to_bytes(table, "needed")
-    return names.encode() + b"\n" + rows
-
-
-def _rows_to_bytes(table: pa.Table, quoting: str) -> bytes:
-    sink = io.BytesIO()
-    arrow_csv.write_csv(table, sink, arrow_csv.WriteOptions(include_header=False, quoting_style=quoting))
-    return sink.getvalue()
-
-
-FORMAT = Format(
-    name="csv",
-    suffixes=(_SUFFIX,),
-    description="two CSV tables: edges (source, source_layer, target, target_layer, weight) and, beside, nodes",
-    read=read_csv,
-    write=write_csv,
-    beside=lambda path: [nodes_path(path, _SUFFIX)],
-)
