@@ -1,9 +1,11 @@
+"""`MultiplexGraph`, its nodes and their features."""
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from mpxgat.errors import GraphError
-from mpxgat.graph import Features, MultiplexGraph
+from mpxgat.graph import Features, MultiplexGraph, Node, describe
 from tests.examples import graph_of, random_graph
 
 SMALL = graph_of("x.b x.a", "x.c x.b", "y.a y.d", "x.a y.a", "z.e z.e", "z.e y.d")
@@ -179,3 +181,39 @@ def test_a_million_nodes_and_eight_million_links_stay_below_one_gigabyte():
     assert graph.adjacency.nnz == 2 * graph.n_intra  # made now, and counted from here on
     assert graph.nbytes() > held
     assert graph.nbytes() * 10 < 1e9
+
+
+NODES = graph_of("x.b x.a", "x.c x.b", "y.a y.d", "x.a y.a", "z.e z.e", "z.e y.d").nodes
+
+
+def test_nodes_are_sorted_by_layer_then_id_and_known_by_both():
+    assert list(NODES) == [("a", "x"), ("b", "x"), ("c", "x"), ("a", "y"), ("d", "y"), ("e", "z")]
+    assert NODES[-1] == Node("e", "z")
+    assert NODES[1:3] == [Node("b", "x"), Node("c", "x")]
+
+
+@pytest.mark.parametrize("position", [6, -7])
+def test_a_position_beyond_the_nodes_is_an_index_error(position):
+    with pytest.raises(IndexError, match="of 6"):
+        _ = NODES[position]
+
+
+def test_a_node_is_described_by_id_and_layer():
+    assert describe(Node("a", "x")) == "'a' (layer 'x')"
+
+
+def test_features_must_be_finite_and_fit():
+    with pytest.raises(GraphError, match="feature 'q' of node 1 is nan"):
+        Features(("p", "q"), np.array([[1, 2], [3, np.nan]]))
+    with pytest.raises(GraphError, match="expected one column for each of 1 names"):
+        Features(("p",), np.zeros((3, 2)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_features_cannot_be_changed_but_the_array_they_came_from_can(dtype):
+    given = np.zeros((2, 1), dtype=dtype)
+    features = Features(("p",), given)
+    with pytest.raises(ValueError, match="read-only"):
+        features.values[0] = 1
+    given[0] = 1
+    assert given.tolist() == [[1], [0]]

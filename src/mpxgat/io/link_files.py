@@ -7,6 +7,7 @@ apostrophe stands before a text that a spreadsheet would take for a formula (``'
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +23,19 @@ from mpxgat.io.parquet import parquet_bytes, read_parquet_table
 from mpxgat.io.tables import Table, needed_text
 
 _CSV, _PARQUET = (".csv", ".csv.gz"), ".parquet"
+_COLUMNS = ("source", "source_layer", "target", "target_layer")
 _EXPECTED = "expected a name that ends in .csv or .parquet"
 
+Positions = NDArray[np.int64]
 
-def read_pairs(path: Path, graph: MultiplexGraph) -> NDArray[np.int64]:
+
+def read_pairs(path: Path, graph: MultiplexGraph) -> Positions:
     """(k, 2) positions of the pairs in a file; InputError names the line of a node that is not in the graph."""
     table = _read(path)
-    ends = [_positions(table, graph, end) for end in ("source", "target")]
+    columns = {name: needed_text(table, name) for name in _COLUMNS}
+    if isinstance(table, CsvTable):
+        columns = {name: with_formulas(column) for name, column in columns.items()}
+    ends = [_positions(columns, graph, end, table) for end in ("source", "target")]
     same = np.flatnonzero(ends[0] == ends[1])
     if len(same):
         raise table.error("a node with itself, expected two different nodes", int(same[0]))
@@ -57,11 +64,8 @@ def _read(path: Path) -> Table:
     raise InputError(f"the format is not told by the name, {_EXPECTED}", path)
 
 
-def _positions(table: Table, graph: MultiplexGraph, end: str) -> NDArray[np.int64]:
-    columns = [needed_text(table, name) for name in (end, f"{end}_layer")]
-    ids, names = map(with_formulas, columns) if isinstance(table, CsvTable) else columns
-
+def _positions(columns: Mapping[str, pa.ChunkedArray], graph: MultiplexGraph, end: str, table: Table) -> Positions:
     def error(message: str, row: int) -> InputError:
         return table.error(f"{end}: {message}", row)
 
-    return find_nodes(ids, number_layers(names, graph.layers, error), graph, error)
+    return find_nodes(columns[end], number_layers(columns[f"{end}_layer"], graph.layers, error), graph, error)
