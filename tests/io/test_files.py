@@ -12,8 +12,7 @@ import pytest
 
 from mpxgat.build import link_by_id
 from mpxgat.errors import GraphError, InputError, OutputError
-from mpxgat.io import files
-from mpxgat.io import read
+from mpxgat.io import files, read
 from mpxgat.io.files import append_json_line, read_bytes, read_json_lines, read_toml, read_utf8, taken, write_files
 from tests.examples import graph_of
 

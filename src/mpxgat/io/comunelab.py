@@ -124,17 +124,10 @@ def _edge_table(columns: Columns, extended: bool) -> tuple[list[str], EdgeTable]
 
 @dataclass(frozen=True)
 class _Companion:
-    """A file of ids with columns about them: row r of ``columns`` stands on data row r (the header is apart)."""
+    """A file of ids with columns about them: the columns' names and the rows below; row -1 is that of the names."""
 
     header: list[str]
-    source: Columns
-
-    @property
-    def columns(self) -> list[pa.ChunkedArray]:
-        return [field.slice(1) for field in self.source.fields]
-
-    def error(self, message: str, row: int) -> InputError:
-        return self.source.error(message, row + 1)
+    rows: Columns
 
 
 def _existing(places: list[Path]) -> Path | None:
@@ -157,30 +150,30 @@ def _read_companion(path: Path, header: str) -> _Companion:
     wanted = header.split()[0]
     if names[0].lower() != wanted.lower():
         raise columns.error(f"found {quoted(names[0])}, expected the header '{header}'", 0)
-    result = _Companion(names, columns)
-    ids = result.columns[0]
+    rows = columns.below_header()
+    ids = rows.fields[0]
     distinct = pc.unique(ids)
     if len(distinct) < len(ids):
         place = pc.index_in(ids, value_set=distinct).to_numpy()
         again = np.ones(len(ids), dtype=bool)
         again[np.unique(place, return_index=True)[1]] = False
         row = int(np.flatnonzero(again)[0])
-        raise result.error(f"{wanted} {quoted(ids[row].as_py())} is listed twice, expected once", row)
-    return result
+        raise rows.error(f"{wanted} {quoted(ids[row].as_py())} is listed twice, expected once", row)
+    return _Companion(names, rows)
 
 
 def _read_layers(path: Path) -> tuple[list[str], list[str]]:
     """Ids and names of the layers, in the file's order."""
     layers = _read_companion(path, "layerID layerLabel")
     if len(layers.header) < 2:
-        raise layers.error("1 column, expected 'layerID layerLabel'", -1)
-    ids, names = layers.columns[0].to_pylist(), layers.columns[1].to_pylist()
+        raise layers.rows.error("1 column, expected 'layerID layerLabel'", -1)
+    ids, names = (column.to_pylist() for column in layers.rows.fields[:2])
     seen: set[str] = set()
     for row, name in enumerate(names):
         if not name:
-            raise layers.error(f"layer {quoted(ids[row])} has no name", row)
+            raise layers.rows.error(f"layer {quoted(ids[row])} has no name", row)
         if name in seen:
-            raise layers.error(f"a second layer is called {quoted(name)}, expected different names", row)
+            raise layers.rows.error(f"a second layer is called {quoted(name)}, expected different names", row)
         seen.add(name)
     return ids, names
 
@@ -191,10 +184,10 @@ def _with_attributes(graph: MultiplexGraph, path: Path, edges: Columns, extended
     names = [LABEL if name == LABEL_HEADER else name for name in table.header[1:]]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise table.error(f"a second column is called {quoted(twice)}, expected different names", -1)
-    size = len(edges.content) + len(table.source.content)
+        raise table.rows.error(f"a second column is called {quoted(twice)}, expected different names", -1)
+    size = len(edges.content) + len(table.rows.content)
     check_filled(graph.n_nodes, len(names), size, path)
-    ids, *values = (column.cast(pa.large_string()).combine_chunks() for column in table.columns)
+    ids, *values = (column.cast(pa.large_string()).combine_chunks() for column in table.rows.fields)
     row = pc.index_in(graph.ids, value_set=ids)
     if row.null_count:
         raise _dangling(graph.ids.filter(row.is_null()), path, edges, extended)
@@ -214,8 +207,7 @@ def _dangling(missing: pa.LargeStringArray, path: Path, edges: Columns, extended
     return edges.error(f"dangling id {quoted(node)}, expected one listed in {path.name}", row)
 
 
-# Writing the `.edges` files that `mpxgat.io.comunelab` reads.
-
+# ---- writing -----------------------------------------------------------------------------------------
 
 LABEL, LABEL_HEADER = "label", "nodeLabel"
 _INSTEAD = "write it as .parquet instead"
@@ -253,16 +245,13 @@ def _write(graph: MultiplexGraph, path: Path, lines: pa.LargeStringArray) -> lis
     numbers = [str(number) for number in range(1, graph.n_layers + 1)]
     files = {
         path: text.encode(),
-        layers_path: _table(["layerID", "layerLabel"], [numbers, list(graph.layers)], path),
+        layers_path: _companion_bytes(["layerID", "layerLabel"], [numbers, list(graph.layers)], path),
     }
     # An older nodes file that stayed beside the new edges would be taken for theirs.
     finish_writing(path.parent)
     if graph.attributes or os.path.exists(nodes_path):
-        files[nodes_path] = _nodes_table(graph, path)
+        files[nodes_path] = _nodes_file(graph, path)
     return write_files(files)
-
-
-# ---- the edges -----------------------------------------------------------------------------------------
 
 
 def _plain_lines(graph: MultiplexGraph) -> pa.LargeStringArray:
@@ -314,10 +303,7 @@ def _blank() -> pa.Scalar:
     return pa.scalar(" ", pa.large_string())
 
 
-# ---- the files beside them -----------------------------------------------------------------------------
-
-
-def _nodes_table(graph: MultiplexGraph, path: Path) -> bytes:
+def _nodes_file(graph: MultiplexGraph, path: Path) -> bytes:
     """Every id once with its attributes; refuses copies of a unit whose attributes differ."""
     if LABEL_HEADER in graph.attributes:
         raise OutputError(
@@ -338,11 +324,11 @@ def _nodes_table(graph: MultiplexGraph, path: Path) -> bytes:
             )
         columns.append(kept.to_pylist())
     names = [LABEL_HEADER if name == LABEL else name for name in graph.attributes]
-    return _table(["nodeID", *names], columns, path)
+    return _companion_bytes(["nodeID", *names], columns, path)
 
 
-def _table(header: list[str], columns: list[list[str]], path: Path) -> bytes:
-    """Header and rows parted by blanks, or by tabs where a field is empty or has blanks in it."""
+def _companion_bytes(header: list[str], columns: list[list[str]], path: Path) -> bytes:
+    """Header and rows separated by blanks, or by tabs where a field is empty or has blanks in it."""
     fields = [*header, *(value for column in columns for value in column)]
     for field in fields:
         if any(mark in field for mark in "\t\n\r\0"):

@@ -30,17 +30,17 @@ _MAX_COLUMNS = 100_000
 
 @dataclass(frozen=True)
 class CsvTable:
-    """A table in a CSV file; its first row holds the columns' names."""
+    """A table in a CSV file: the columns' names, which its first row holds, and the rows below."""
 
     names: tuple[str, ...]
-    source: Columns
+    rows: Columns
 
     @property
     def path(self) -> Path:
-        return self.source.path
+        return self.rows.path
 
     def text(self, name: str) -> pa.ChunkedArray:
-        return self.source.fields[self.names.index(name)].slice(1)
+        return self.rows.fields[self.names.index(name)]
 
     def optional_text(self, name: str) -> pa.ChunkedArray:
         return self.text(name)
@@ -52,10 +52,10 @@ class CsvTable:
             raise self.error(problem.message, problem.row) from None
 
     def error(self, message: str, row: int) -> InputError:
-        return self.source.error(message, row + 1)
+        return self.rows.error(message, row)
 
     def header_error(self, message: str) -> InputError:
-        return self.source.error(message, 0)
+        return self.rows.error(message, -1)
 
 
 def read_csv(path: Path) -> MultiplexGraph:
@@ -82,7 +82,7 @@ def read_csv_table(path: Path) -> CsvTable:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise columns.error(f"two columns are called {quoted(twice)}, expected different names", 0)
-    return CsvTable(names, columns)
+    return CsvTable(names, columns.below_header())
 
 
 # Texts that a spreadsheet would calculate, behind apostrophes or not. A plain number such as -5 is none.
