@@ -169,6 +169,11 @@ class MultiplexGraph:
         """(n,) the layer of every node."""
         return frozen(np.repeat(np.arange(self.n_layers, dtype=np.int32), np.diff(self.layer_start)))
 
+    @property
+    def layer_names(self) -> pa.LargeStringArray:
+        """(n,) the name of every node's layer; made anew each time."""
+        return pa.array(self.layers, pa.large_string()).take(pa.array(self.node_layer))
+
     def layer_index(self, layer: str) -> int:
         """Position of a layer's name; GraphError if there is none."""
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -294,6 +295,12 @@ def names_in_order(columns: Sequence[pa.ChunkedArray]) -> list[str]:
     for column in columns:
         names |= dict.fromkeys(pc.unique(column).to_pylist())
     return list(names)
+
+
+def first_repeated(names: Sequence[str]) -> str | None:
+    """The first name that occurs again; None if all are different."""
+    counts = Counter(names)
+    return next((name for name in names if counts[name] > 1), None)
 
 
 def number_layers(

@@ -31,6 +31,7 @@ from mpxgat.errors import InputError, OutputError, printable, quoted, warn_of_da
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.columns import (
     Columns,
+    first_repeated,
     names_in_order,
     number_layers,
     parse_numbers,
@@ -182,8 +183,7 @@ def _with_attributes(graph: MultiplexGraph, path: Path, edges: Columns, extended
     """The graph with the columns of the nodes file as attributes; every node must be listed there."""
     table = _read_companion(path, "nodeID nodeLabel")
     names = [LABEL if name == LABEL_HEADER else name for name in table.header[1:]]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    if (twice := first_repeated(names)) is not None:
         raise table.rows.error(f"a second column is called {quoted(twice)}, expected different names", -1)
     size = len(edges.content) + len(table.rows.content)
     check_filled(graph.n_nodes, len(names), size, path)

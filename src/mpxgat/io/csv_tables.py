@@ -19,7 +19,7 @@ from pyarrow import csv as arrow_csv
 from mpxgat.build import RowError
 from mpxgat.errors import InputError, OutputError, printable, quoted
 from mpxgat.graph import MultiplexGraph
-from mpxgat.io.columns import Columns, parse_numbers, split_columns
+from mpxgat.io.columns import Columns, first_repeated, parse_numbers, split_columns
 from mpxgat.io.files import read_utf8, write_files
 from mpxgat.io.registry import Format
 from mpxgat.io.tables import edges_of, nodes_of, nodes_path, read_tables
@@ -79,8 +79,7 @@ def read_csv_table(path: Path) -> CsvTable:
         content, path, ",", range(2, _MAX_COLUMNS), "a table of at least two columns separated by commas", quoting=True
     )
     names = tuple(field[0].as_py() for field in columns.fields)
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    if (twice := first_repeated(names)) is not None:
         raise columns.error(f"two columns are called {quoted(twice)}, expected different names", 0)
     return CsvTable(names, columns.below_header())
 

@@ -146,7 +146,7 @@ def write_files(files: Mapping[Path, Content]) -> list[Path]:
     except (OSError, ValueError) as problem:
         raise OutputError(f"{printable(path, 300)}: cannot write: {_reason(problem)}") from None
     finally:
-        if len(temporary) == 1 or not (folder / _JOURNAL).exists():  # else they are the journal's
+        if len(temporary) == 1 or not (folder / _JOURNAL).is_file():  # else they are the journal's
             for leftover in temporary.values():
                 with suppress(OSError):
                     leftover.unlink(missing_ok=True)
@@ -185,7 +185,7 @@ def _rename_all(temporary: Mapping[Path, Path], folder: Path) -> None:
 
 
 def _finish_if_begun(folder: Path) -> None:
-    if os.path.exists(folder / _JOURNAL):
+    if os.path.isfile(folder / _JOURNAL):
         with _locked(folder):
             _finish(folder)
 
@@ -193,10 +193,9 @@ def _finish_if_begun(folder: Path) -> None:
 def _finish(folder: Path) -> None:
     """Do what a journal says, if there is one. A temporary file that is gone has been renamed already."""
     journal = folder / _JOURNAL
-    try:
-        renames = _read_journal(journal)
-    except FileNotFoundError:
+    if not journal.is_file():
         return
+    renames = _read_journal(journal)
     try:
         for old, new in renames:
             with suppress(FileNotFoundError):

@@ -76,18 +76,15 @@ def _vertex_rows(graph: MultiplexGraph, is_multiplex: bool) -> list[str]:
     if not columns:
         linked = graph.intra if is_multiplex else np.concatenate([graph.intra, graph.inter])
         listed = np.setdiff1d(listed, linked)
-    rows = pa.array(listed)
-    layers = _layer_column(graph, listed)
-    return _joined_fields([graph.ids.take(rows), layers, *(column.take(rows) for column in columns)])
+    return _joined_fields([column.take(pa.array(listed)) for column in (graph.ids, graph.layer_names, *columns)])
 
 
 def _edge_rows(graph: MultiplexGraph, is_multiplex: bool) -> list[str]:
     links = graph.intra if is_multiplex else np.concatenate([graph.intra, graph.inter])
-    source, target = (graph.ids.take(pa.array(links[:, end])) for end in (0, 1))
-    if is_multiplex:
-        columns = [source, target, _layer_column(graph, links[:, 0])]
-    else:
-        columns = [source, _layer_column(graph, links[:, 0]), target, _layer_column(graph, links[:, 1])]
+    ends = [pa.array(links[:, end]) for end in (0, 1)]
+    source, target = map(graph.ids.take, ends)
+    source_layer, target_layer = map(graph.layer_names.take, ends)
+    columns = [source, target, source_layer] if is_multiplex else [source, source_layer, target, target_layer]
     if _weighted(graph):
         weights = [
             np.ones(len(part)) if weight is None else weight
@@ -95,10 +92,6 @@ def _edge_rows(graph: MultiplexGraph, is_multiplex: bool) -> list[str]:
         ]
         columns.append(_as_text(np.concatenate(weights)[: len(links)]))
     return _joined_fields(columns)
-
-
-def _layer_column(graph: MultiplexGraph, nodes: np.ndarray[tuple[int, ...], np.dtype[np.integer]]) -> pa.Array:
-    return pa.array(graph.layers, pa.large_string()).take(pa.array(graph.node_layer[nodes]))
 
 
 def _as_text(values: np.ndarray[tuple[int, ...], np.dtype[np.floating]]) -> pa.Array:

@@ -24,6 +24,7 @@ from mpxgat.graph import Features, MultiplexGraph, Node, describe
 
 Anchor = tuple[tuple[Hashable, Hashable], tuple[Hashable, Hashable]]
 _EXPLICIT = "explicit"  # graph attribute "inter": the inter links are the edges, even if there are none
+_KINDS = (("kind", "intra"), ("kind", "inter"))  # attributes of edges that `to_networkx` gives
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -135,7 +136,7 @@ class _Tables:
         return len(self.ids) - 1
 
     def add_edge(self, source: int, target: int, data: Mapping[Any, Any]) -> None:
-        self.edge_data.update(map(str, data))
+        self.edge_data.update(str(name) for name, value in data.items() if (name, value) not in _KINDS)
         weight = data.get("weight", 1.0)
         if not _is_number(weight):
             ends = " and ".join(quoted(self.ids[row]) for row in (source, target))
@@ -173,7 +174,7 @@ class _Tables:
     def say_what_is_passed_over(self, graphs: Iterable[nx.Graph]) -> None:
         if any(graph.is_directed() for graph in graphs):
             warn_of_data("directed edges are read as undirected links")
-        others = sorted(self.edge_data - {"weight", "kind"})  # "kind": as `to_networkx` says it
+        others = sorted(self.edge_data - {"weight"})
         if others:
             warn_of_data(f"attributes of edges passed over: {listed(others)}; of them, weight is read")
         others = sorted({str(name) for data in self.data for name, value in data.items() if not _is_read(name, value)})

@@ -26,6 +26,7 @@ from pyarrow import parquet
 
 from mpxgat.errors import InputError, printable, quoted
 from mpxgat.graph import MultiplexGraph
+from mpxgat.io.columns import first_repeated
 from mpxgat.io.files import most_unpacked, read_bytes, write_files
 from mpxgat.io.registry import Format
 from mpxgat.io.tables import edges_of, nodes_of, nodes_path, read_tables
@@ -106,9 +107,7 @@ def read_parquet_table(path: Path) -> ParquetTable:
     if not content.endswith(_MAGIC):
         raise InputError("the Parquet file is cut off, expected it to end with 'PAR1'", path)
     columns = ParquetColumns(content, path)
-    names = columns.names
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    if (twice := first_repeated(columns.names)) is not None:
         raise InputError(f"two columns are called {quoted(twice)}, expected different names", path)
     return ParquetTable(path, columns)
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from mpxgat.build import EdgeTable, NodeTable, RowError, build, encode, link_by_id
 from mpxgat.errors import InputError, OutputError, listed, printable, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph
-from mpxgat.io.columns import names_in_order, number_layers
+from mpxgat.io.columns import first_repeated, names_in_order, number_layers
 
 _HORIZONTAL, _VERTICAL = "h:", "v:"
 _NODE_COLUMNS = ("id", "layer", "unit")
@@ -217,7 +217,7 @@ def edges_of(graph: MultiplexGraph) -> pa.Table:
     """The table of edges: all intra links, then all inter links; a weight column if there are weights."""
     links = np.concatenate([graph.intra, graph.inter])
     first, second = pa.array(links[:, 0]), pa.array(links[:, 1])
-    layer = pa.array(graph.layers, pa.large_string()).take(pa.array(graph.node_layer))
+    layer = graph.layer_names
     columns = {
         "source": graph.ids.take(first),
         "source_layer": layer.take(first),
@@ -232,8 +232,7 @@ def edges_of(graph: MultiplexGraph) -> pa.Table:
 
 def nodes_of(graph: MultiplexGraph, path: Path) -> pa.Table:
     """The table of nodes. OutputError, naming ``path``, if a feature or attribute has a name that is taken."""
-    layer = pa.array(graph.layers, pa.large_string()).take(pa.array(graph.node_layer))
-    columns: list[tuple[str, pa.Array]] = [("id", graph.ids), ("layer", layer)]
+    columns: list[tuple[str, pa.Array]] = [("id", graph.ids), ("layer", graph.layer_names)]
     if graph.n_inter == 0 and len(pc.unique(graph.ids)) < graph.n_nodes:
         # Shared ids that are no links: a column of units, all empty, keeps a reader from linking them.
         columns.append(("unit", pa.array([""] * graph.n_nodes, pa.large_string())))
@@ -246,7 +245,6 @@ def nodes_of(graph: MultiplexGraph, path: Path) -> pa.Table:
     for name in graph.attributes:
         if name in _NODE_COLUMNS or name.startswith((_HORIZONTAL, _VERTICAL)):
             raise OutputError(f"{printable(path, 300)}: an attribute cannot be called {quoted(name)} in this format")
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    if (twice := first_repeated(names)) is not None:
         raise OutputError(f"{printable(path, 300)}: two columns would be called {quoted(twice)}")
     return pa.table([column for _, column in columns], names=names)
