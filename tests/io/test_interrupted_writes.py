@@ -185,3 +185,15 @@ def test_temporary_files_of_a_kill_long_ago_are_removed_and_fresh_ones_left(tmp_
     os.utime(old, (time.time() - 4000,) * 2)
     write_files({tmp_path / "a.csv": b"whole"})
     assert _hidden(tmp_path) == [fresh.name]
+
+
+def test_what_a_journal_needs_is_no_leftover_however_old(tmp_path):
+    (tmp_path / "data").mkdir()
+    needed = tmp_path / "data" / ".a.json.1.new"
+    needed.write_bytes(b"new")
+    os.utime(needed, (time.time() - 4000,) * 2)
+    (tmp_path / ".mpxgat-journal").write_text(json.dumps([["data/.a.json.1.new", "data/a.json"]]))
+    (tmp_path / "page.html").mkdir()  # the next set cannot be written
+    with pytest.raises(OutputError, match="in the way"):
+        write_files({tmp_path / "data" / "a.json": b"newer", tmp_path / "page.html": b"page"})
+    assert (tmp_path / "data" / "a.json").read_bytes() == b"new"

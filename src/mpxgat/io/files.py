@@ -127,8 +127,9 @@ def write_files(files: Mapping[Path, Content]) -> list[Path]:
     temporary: dict[Path, Path] = {}
     folder = min((path.parent for path in files), key=lambda parent: len(parent.parts), default=Path())
     try:
-        for path, content in files.items():
+        for path in files:
             _finish_if_begun(path.parent)
+        for path, content in files.items():
             _remove_leftovers(path)
             handle, name = tempfile.mkstemp(prefix=_prefix(path), suffix=_NEW, dir=path.parent)
             os.close(handle)
