@@ -10,6 +10,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from mpxgat import splits
 from mpxgat.errors import SettingError
 from mpxgat.evaluation import evaluate, pairs_to_score
+from mpxgat.io import anchors_of, from_networkx, to_networkx_layers
 from mpxgat.models import make_model
 from mpxgat.synthetic import social
 from tests.examples import graph_of, random_graph
@@ -124,3 +125,12 @@ def test_a_model_of_another_graph_is_refused():
     split = splits.marked_nodes(random_graph(0), seed=0)
     with pytest.raises(SettingError, match="nodes, the split has"):
         evaluate(make_model("rules").fit(graph_of("x.a x.b")), split)
+
+
+def test_a_model_of_the_same_network_with_its_layers_in_another_order_is_refused():
+    graph = social(people=60, layers=2, seed=0)
+    turned = from_networkx(dict(reversed(to_networkx_layers(graph).items())), anchors=anchors_of(graph))
+    split = splits.marked_nodes(graph, seed=0)
+    assert turned.n_nodes == graph.n_nodes
+    with pytest.raises(SettingError, match="other nodes, or its layers in another order"):
+        evaluate(make_model("rules").fit(turned), split)

@@ -1,8 +1,11 @@
+"""`MultiplexGraph`, its nodes and their features."""
+
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from mpxgat.errors import GraphError
-from mpxgat.graph import Features, MultiplexGraph
+from mpxgat.graph import Features, MultiplexGraph, Node, describe
 from tests.examples import graph_of, random_graph
 
 SMALL = graph_of("x.b x.a", "x.c x.b", "y.a y.d", "x.a y.a", "z.e z.e", "z.e y.d")
@@ -143,9 +146,27 @@ def test_equality_and_fingerprint_follow_the_content():
     assert heavier.fingerprint() != SMALL.fingerprint()
 
 
-def test_a_million_nodes_and_eight_million_links_stay_below_one_gigabyte():
-    import pyarrow as pa
+def test_the_fingerprint_tells_where_one_id_ends_and_the_next_begins():
+    def graph(*ids, layers=("x",)):
+        starts = np.array([0, *np.cumsum([len(ids)])])
+        none = np.empty((0, 2), dtype=np.int32)
+        return MultiplexGraph(layers, starts, pa.array(ids, pa.large_string()), none, none)
 
+    spelled = [("a", "b\0c"), ("a\0b", "c"), ("ab", "c"), ("a", "bc"), ("a\0", "bc")]
+    for method in (MultiplexGraph.fingerprint, MultiplexGraph.node_fingerprint):
+        assert len({method(graph(*ids)) for ids in spelled}) == len(spelled)
+        assert method(graph("b", layers=("xa",))) != method(graph("ab", layers=("x",)))
+
+
+def test_the_fingerprint_of_nodes_is_that_of_layers_in_order_and_ids():
+    print_of = MultiplexGraph.node_fingerprint
+    assert print_of(SMALL.without(intra=SMALL.intra)) == print_of(SMALL)
+    assert print_of(graph_of("x.a x.b", "y.a y.b")) != print_of(graph_of("y.a y.b", "x.a x.b"))
+    assert print_of(graph_of("x.a x.b", "y.c y.d")) != print_of(graph_of("x.a x.b", "x.c y.d"))
+    assert print_of(SMALL.subgraph([1, 2])) == print_of(graph_of("x.b x.c"))  # ids that begin amid a buffer
+
+
+def test_a_million_nodes_and_eight_million_links_stay_below_one_gigabyte():
     from mpxgat.build import EdgeTable, build
 
     # Measured on a tenth of that size: arrays grow in proportion to nodes and links.
@@ -160,3 +181,39 @@ def test_a_million_nodes_and_eight_million_links_stay_below_one_gigabyte():
     assert graph.adjacency.nnz == 2 * graph.n_intra  # made now, and counted from here on
     assert graph.nbytes() > held
     assert graph.nbytes() * 10 < 1e9
+
+
+NODES = graph_of("x.b x.a", "x.c x.b", "y.a y.d", "x.a y.a", "z.e z.e", "z.e y.d").nodes
+
+
+def test_nodes_are_sorted_by_layer_then_id_and_known_by_both():
+    assert list(NODES) == [("a", "x"), ("b", "x"), ("c", "x"), ("a", "y"), ("d", "y"), ("e", "z")]
+    assert NODES[-1] == Node("e", "z")
+    assert NODES[1:3] == [Node("b", "x"), Node("c", "x")]
+
+
+@pytest.mark.parametrize("position", [6, -7])
+def test_a_position_beyond_the_nodes_is_an_index_error(position):
+    with pytest.raises(IndexError, match="of 6"):
+        _ = NODES[position]
+
+
+def test_a_node_is_described_by_id_and_layer():
+    assert describe(Node("a", "x")) == "'a' (layer 'x')"
+
+
+def test_features_must_be_finite_and_fit():
+    with pytest.raises(GraphError, match="feature 'q' of node 1 is nan"):
+        Features(("p", "q"), np.array([[1, 2], [3, np.nan]]))
+    with pytest.raises(GraphError, match="expected one column for each of 1 names"):
+        Features(("p",), np.zeros((3, 2)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_features_cannot_be_changed_but_the_array_they_came_from_can(dtype):
+    given = np.zeros((2, 1), dtype=dtype)
+    features = Features(("p",), given)
+    with pytest.raises(ValueError, match="read-only"):
+        features.values[0] = 1
+    given[0] = 1
+    assert given.tolist() == [[1], [0]]

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -166,26 +168,102 @@ def test_settings_out_of_range_are_refused():
         splits.held_out_units(graph, seed=0, share=0)
 
 
+def edited(path, header=(), **arrays):
+    """The split file with another header or other arrays, its checksum right."""
+    found, content = read_arrays(path, KIND)
+    write_arrays(path, KIND, found | dict(header), content | {k.replace("_", "."): v for k, v in arrays.items()})
+    return path
+
+
+@pytest.fixture
+def saved(tmp_path):
+    return splits.save_split(splits.marked_nodes(random_graph(0), seed=0), tmp_path / "split.split")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"seed": -1}, {"seed": 2**63}, {"seed": float("inf")}, {"seed": "0"}, {"seed": True}, {"protocol": "leaky"}],
+)
+def test_a_split_file_whose_header_makes_no_sense_is_refused(saved, change):
+    splits.load_split(edited(saved))  # so far it is as it was
+    with pytest.raises(InputError, match=r"split\.split: "):
+        splits.load_split(edited(saved, change))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_what_is_no_link_is_not_read_from_the_file(tmp_path, protocol):
+    """Non-links follow from the training graph, the marked nodes and the hidden links: no file can tell others."""
+    split = splits.make_split(random_graph(0), protocol, 0)
+    path = splits.save_split(split, tmp_path / "split.split")
+    edited(path, {"intra_share": 1.0, "intra_seed": 7}, marked_unit=np.arange(len(split.inter.negatives.nodes)))
+    loaded = splits.load_split(path)
+    for kind in ("intra", "inter"):
+        ours, theirs = getattr(split, kind).negatives, getattr(loaded, kind).negatives
+        assert len(enumerated(ours)) > 20
+        assert np.array_equal(enumerated(ours), enumerated(theirs))
+
+
+def fewer_marked(arrays, train):
+    return {"marked": arrays["marked"][:-3]}
+
+
+def more_marked(arrays, train):
+    return {"marked": np.arange(train.n_nodes, dtype=np.int32)}
+
+
+def one_hidden_link_less(arrays, train):
+    return {"intra_positives": arrays["intra.positives"][1:]}
+
+
+def a_training_link(arrays, train):
+    return {"intra_positives": train.intra[:1]}
+
+
+def an_inter_link_as_intra(arrays, train):
+    return {"intra_positives": arrays["inter.positives"][: len(arrays["intra.positives"])]}
+
+
+def the_same_link_twice(arrays, train):
+    pairs = arrays["inter.positives"].copy()
+    pairs[1] = pairs[0]
+    return {"inter_positives": pairs}
+
+
+def a_unit_twice_in_a_layer(arrays, train):
+    one, other = np.flatnonzero(train.node_layer[arrays["marked"]] == 0)[:2]
+    copy = np.flatnonzero(train.node_layer[arrays["marked"]] == 1)[0]
+    pairs = np.array([[one, copy], [other, copy]], dtype=np.int32)
+    return {"inter_positives": arrays["marked"][pairs]}
+
+
 @pytest.mark.parametrize(
     "change",
     [
-        {"intra_seed": -1},
-        {"seed": 2**63},
-        {"seed": float("inf")},
-        {"intra_share": float("nan")},
-        {"intra_share": 2},
-        {"protocol": "leaky"},
+        fewer_marked,
+        more_marked,
+        one_hidden_link_less,
+        a_training_link,
+        an_inter_link_as_intra,
+        the_same_link_twice,
+        a_unit_twice_in_a_layer,
     ],
 )
-def test_a_split_file_whose_header_makes_no_sense_is_refused(tmp_path, change):
+def test_targets_that_no_protocol_makes_are_refused(saved, change):
+    with pytest.raises(InputError, match=r"split\.split: .*(hidden|inter link|expected)"):
+        splits.load_split(edited(saved, **change(read_arrays(saved, KIND)[1], splits.load_split(saved).train)))
+
+
+def test_half_a_unit_cannot_be_marked(tmp_path):
     path = splits.save_split(splits.marked_nodes(random_graph(0), seed=0), tmp_path / "split.split")
-    header, arrays = read_arrays(path, KIND)
-    del header["kind"]
-    write_arrays(path, KIND, header, arrays)
-    splits.load_split(path)  # so far it is as it was
-    write_arrays(path, KIND, header | change, arrays)
-    with pytest.raises(InputError, match=r"split\.split: "):
-        splits.load_split(path)
+    with pytest.raises(InputError, match="expected whole units to be marked"):
+        splits.load_split(edited(path, {"protocol": "units"}))
+
+
+def test_a_split_that_no_protocol_made_cannot_be_saved(tmp_path):
+    split = splits.marked_nodes(random_graph(0), seed=0)
+    other = replace(split.intra, negatives=replace(split.intra.negatives, share=0.5))
+    with pytest.raises(SettingError, match=r"share 0\.5 and seed 0, expected 0\.2 and 0"):
+        splits.save_split(replace(split, intra=other), tmp_path / "split.split")
 
 
 def test_damaged_split_files_are_refused_by_name(tmp_path):
@@ -198,9 +276,10 @@ def test_damaged_split_files_are_refused_by_name(tmp_path):
             damaged[rng.integers(len(damaged))] = rng.integers(256)
         path.write_bytes(damaged[: rng.integers(1, len(damaged) + 1)] if rng.random() < 0.3 else damaged)
         said = what_it_says(lambda: splits.load_split(path))
+        assert (said is None) == (path.read_bytes() == whole)
         assert said is None or (str(path) in said and "\n" not in said)
     path.write_bytes(b"something else")
-    with pytest.raises(InputError, match="not a file of kind mpxgat-split-1"):
+    with pytest.raises(InputError, match="not a file of kind mpxgat-split-2"):
         splits.load_split(path)
     with pytest.raises(InputError, match="no such file"):
         splits.load_split(tmp_path / "none.split")

@@ -3,7 +3,8 @@
 Readers hand over what they found, row by row, as columns. Here ids become positions, links are made
 undirected, duplicates merge (the largest weight stays), self-loops go (their nodes stay), and the
 assumptions of a multiplex are checked. A problem with a row raises `RowError`, which the reader turns
-into an error that names file and line.
+into an error that names file and line. Further down: `encode` (ids to numbers), `link_by_id` and
+`with_inter_links` (who is who), and `validate`, for graphs that were not built here.
 """
 
 from __future__ import annotations
@@ -246,8 +247,7 @@ def check_uniqueness(graph: MultiplexGraph, inter_ends: NDArray[np.integer], row
     raise RowError(message, "edges", int(rows[of_unit[-1]]))
 
 
-# From ids as text to ids as numbers, in the order in which a graph keeps them.
-
+# ---- ids as numbers, in the order in which a graph keeps them ----------------------------------------
 
 # Whole numbers of up to this many digits are sorted as numbers; ten to this power times 32 still fits 63 bits.
 _MAX_DIGITS = 17
@@ -351,8 +351,7 @@ def _order_as_text(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.argsort(filled * 32 + digits)
 
 
-# Who is who: inter links, given as such or read from ids that copies of a unit share.
-
+# ---- who is who: inter links, given as such or read from ids that copies of a unit share -------------
 
 # Copies are linked pairwise, so their number enters in its square: more than a thousand of most units are too many.
 _LINKS_FOR_A_NODE = 500
@@ -419,17 +418,14 @@ def with_inter_links(graph: MultiplexGraph, pairs: NDArray[np.integer]) -> Multi
     return result
 
 
-# Whether a graph from an untrusted source keeps every promise of `MultiplexGraph`.
-#
-# `mpxgat.build` keeps them by construction; this is for graphs that come ready-made, as arrays in a file.
-
+# ---- graphs that come ready-made, as arrays in a file ------------------------------------------------
 
 Links = NDArray[np.int32]
 _ROWS_AT_ONCE = 1 << 16
 
 
 def validate(graph: MultiplexGraph) -> None:
-    """GraphError unless a graph from an untrusted source keeps every promise of `MultiplexGraph`."""
+    """GraphError unless a graph from an untrusted source keeps every promise of `MultiplexGraph`, as `build` does."""
     n = len(graph.ids)
     check_layer_names(graph.layers)
     starts = graph.layer_start

@@ -10,10 +10,11 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpxgat.errors import DatasetError, printable, quoted
+from mpxgat.errors import DatasetError, DataWarning, printable, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io import read
 
@@ -68,7 +69,9 @@ def dataset(name: str) -> Dataset:
 def load(name: str) -> MultiplexGraph:
     """Find or fetch a data set and read it, prepared as in the MPXGAT paper if it is one of the paper's."""
     wanted = dataset(name)
-    graph = read(_locate(wanted))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # what is passed over is known, and said in the catalogue
+        graph = read(_locate(wanted))
     return graph.unweighted().largest_component() if wanted.prepared else graph
 
 

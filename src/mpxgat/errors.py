@@ -9,10 +9,14 @@ MpxgatError                  anything a user can mend; the command line prints i
 ├── TrainingError            a training that cannot start, go on or be resumed
 │   └── ResumeError          a checkpoint that is damaged, or of another training
 └── MissingExtraError        an optional dependency that is not installed
+
+And one warning: DataWarning, for data that was read though not all of it was used, or perhaps not as it was meant.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
 from os import PathLike
 
 _SHOWN_CHARACTERS = 60
@@ -69,6 +73,25 @@ class MissingExtraError(MpxgatError):
 
     def __init__(self, package: str, extra: str, purpose: str):
         super().__init__(f"{purpose} needs the package {package}; install it with: pip install 'mpxgat[{extra}]'")
+
+
+class DataWarning(UserWarning):
+    """Data that was read, though part of it was passed over, or perhaps not as it was meant.
+
+    The command line prints it as a note on standard error. `warnings.simplefilter("error", DataWarning)` makes an error
+    of it.
+    """
+
+
+def warn_of_data(message: str, path: str | PathLike[str] | None = None) -> None:
+    """Issue a `DataWarning`, one line that names the file."""
+    warnings.warn(DataWarning(str(InputError(message, path))), stacklevel=3)
+
+
+def listed(names: Iterable[object], most: int = 5) -> str:
+    """Names from a file, quoted, the first few of them."""
+    shown = [quoted(name) for name in names]
+    return ", ".join(shown[:most]) + (f", … ({len(shown)})" if len(shown) > most else "")
 
 
 def printable(value: object, limit: int = _SHOWN_CHARACTERS) -> str:

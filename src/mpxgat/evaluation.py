@@ -159,6 +159,10 @@ def _check_fitted_without_targets(model: Model, split: Split) -> None:
         raise SettingError(
             f"the model was fitted on a graph of {graph.n_nodes} nodes, the split has {split.train.n_nodes}"
         )
+    if graph.node_fingerprint() != split.train.node_fingerprint():
+        raise SettingError(
+            "the model was fitted on a graph with other nodes, or its layers in another order; fit it on split.train"
+        )
     for links, positives in ((graph.intra, split.intra.positives), (graph.inter, split.inter.positives)):
         leaked = np.isin(pair_keys(positives, graph.n_nodes), pair_keys(links, graph.n_nodes)).sum()
         if leaked:

@@ -1,4 +1,13 @@
-"""Arrays that cannot be changed through the object that holds them."""
+"""`MultiplexGraph`: an immutable network with several layers.
+
+A *node* is one unit in one layer; it is known outside by its id (a string) and its layer's name, inside
+by its position 0…n-1. Nodes are sorted by layer, then by id, so two graphs that hold the same network
+hold the same arrays. Intra links join two nodes of one layer, inter links two nodes of one unit in two
+layers. Only inter links say who is who: equal ids in two layers mean nothing by themselves, so a graph
+whose inter links are partly hidden does not give them away to a model.
+
+Build one with `mpxgat.build`, or read one with `mpxgat.io`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
@@ -18,16 +28,6 @@ from mpxgat.pairs import NODE_DTYPE, label_components, links_among, pair_keys, s
 from mpxgat.stats import GraphStats, graph_stats
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
-
-
-def frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
-    """A read-only view of ``array``; no copy, so whoever holds the array itself can still change it."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-# Nodes as people know them: an id and the name of a layer.
 
 
 class Node(NamedTuple):
@@ -72,9 +72,6 @@ class NodeView(Sequence[Node]):
                 yield Node(node_id, name)
 
 
-# What is known about nodes in numbers.
-
-
 @dataclass(frozen=True, eq=False)
 class Features:
     """Numeric node features: ``values[i, p]`` is feature ``names[p]`` of node ``i``; float32, finite."""
@@ -100,17 +97,6 @@ class Features:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Features) and self.names == other.names and np.array_equal(self.values, other.values)
-
-
-# `MultiplexGraph`: an immutable network with several layers.
-#
-# A *node* is one unit in one layer; it is known outside by its id (a string) and its layer's name, inside
-# by its position 0…n-1. Nodes are sorted by layer, then by id, so two graphs that hold the same network
-# hold the same arrays. Intra links join two nodes of one layer, inter links two nodes of one unit in two
-# layers. Only inter links say who is who: equal ids in two layers mean nothing by themselves, so a graph
-# whose inter links are partly hidden does not give them away to a model.
-#
-# Build one with `mpxgat.build`, or read one with `mpxgat.io`.
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +168,11 @@ class MultiplexGraph:
     def node_layer(self) -> NDArray[np.int32]:
         """(n,) the layer of every node."""
         return frozen(np.repeat(np.arange(self.n_layers, dtype=np.int32), np.diff(self.layer_start)))
+
+    @property
+    def layer_names(self) -> pa.LargeStringArray:
+        """(n,) the name of every node's layer; made anew each time."""
+        return pa.array(self.layers, pa.large_string()).take(pa.array(self.node_layer))
 
     def layer_index(self, layer: str) -> int:
         """Position of a layer's name; GraphError if there is none."""
@@ -346,16 +337,30 @@ class MultiplexGraph:
 
     __hash__ = None  # type: ignore[assignment]  # compared by content, which is too large to hash at every use
 
+    def node_fingerprint(self) -> str:
+        """SHA-256 over the nodes, layers in order: graphs that agree in it have the same node at every position."""
+        digest = hashlib.sha256(self.layer_start.tobytes())
+        for texts in (pa.array(self.layers, pa.large_string()), self.ids):
+            # Lengths before texts: "a" and "bc" are not "ab" and "c", and a NUL in an id is a character like others.
+            digest.update(pc.binary_length(texts).to_numpy(zero_copy_only=False).astype(np.int64).tobytes())
+            digest.update("".join(texts.to_pylist()).encode())
+        return digest.hexdigest()
+
     def fingerprint(self) -> str:
         """SHA-256 over layers, nodes, links, weights and features: the same network gives the same text."""
-        digest = hashlib.sha256()
-        for text in (*self.layers, *(self.ids.to_pylist())):
-            digest.update(text.encode() + b"\0")
+        digest = hashlib.sha256(self.node_fingerprint().encode())
         for part in (self.horizontal_features, self.vertical_features):
             digest.update(b"-" if part is None else repr(part.names).encode() + part.values.tobytes())
-        for array in (self.layer_start, self.intra, self.inter, self.intra_weight, self.inter_weight):
+        for array in (self.intra, self.inter, self.intra_weight, self.inter_weight):
             digest.update(b"-" if array is None else str(array.shape).encode() + array.tobytes())
         return digest.hexdigest()
+
+
+def frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
+    """A read-only view of ``array``; no copy, so whoever holds the array itself can still change it."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _nbytes(part: Any) -> int:

@@ -1,4 +1,11 @@
-"""Splits: a training graph and the pairs to be predicted, by a protocol and a seed."""
+"""Splits: a training graph and the pairs to be predicted, by a protocol and a seed.
+
+A model sees ``split.train`` and nothing else; what it is asked about stands in ``split.intra`` and ``split.inter``. The
+training graph has all nodes, at the same positions, and none of the test links.
+
+In a file there are the training graph, the marked nodes and the hidden links. Which pairs are no links follows from
+these, so the file does not say it and cannot say it wrongly.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +22,7 @@ from scipy import sparse
 from mpxgat.errors import GraphError, InputError, SettingError, printable, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays, graph_from_arrays, graph_to_arrays, read_arrays, write_arrays
+from mpxgat.pairs import canonical_links, label_components, pair_keys
 
 __all__ = [
     "PROTOCOLS",
@@ -35,8 +43,7 @@ __all__ = [
 ]
 
 
-# Non-links as a description: millions of pairs, enumerated block by block, never held all at once.
-
+# ---- non-links: millions of pairs, described, enumerated block by block, never held all at once ------
 
 BLOCK_PAIRS = 1 << 20
 
@@ -154,15 +161,12 @@ def _mixed(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return value ^ (value >> np.uint64(31))
 
 
-# A split as a value, and the protocols that make one.
-#
-# A model sees ``split.train`` and nothing else; what it is asked about stands in ``split.intra`` and
-# ``split.inter``. The training graph has all nodes, at the same positions, and none of the test links.
-
+# ---- a split as a value, and the protocols that make one ---------------------------------------------
 
 MARKED_SHARE = 0.2
 INTRA_SHARE = 0.2
 MAX_SEED = 2**63
+Links = NDArray[np.int32]
 _VALIDATION = 1  # what random numbers are for
 
 
@@ -260,90 +264,110 @@ def _generator(seed: int, share: float) -> np.random.Generator:
 def _split_at(
     graph: MultiplexGraph, marked: NDArray[np.int32], protocol: str, seed: int, rng: np.random.Generator
 ) -> Split:
-    place = np.full(graph.n_nodes, -1, dtype=np.int32)
-    place[marked] = np.arange(len(marked), dtype=np.int32)
-    intra_among = graph.intra[(place[graph.intra] >= 0).all(axis=1)]
+    intra_among, inter = (links[np.isin(links, marked).all(axis=1)] for links in (graph.intra, graph.inter))
     hidden = rng.choice(len(intra_among), size=round(INTRA_SHARE * len(intra_among)), replace=False)
     intra = intra_among[np.sort(hidden)]
-    inter = graph.inter[(place[graph.inter] >= 0).all(axis=1)]
-    layer = graph.node_layer[marked]
-    return Split(
-        protocol=protocol,
-        seed=seed,
-        train=graph.without(intra=intra, inter=inter),
-        intra=IntraTargets(intra, IntraNegatives(marked, layer, place[intra_among], INTRA_SHARE, seed)),
-        inter=InterTargets(inter, InterNegatives(marked, layer, graph.unit[marked])),
-    )
+    train = graph.without(intra=intra, inter=inter)
+    return _split_of(train, marked, intra, inter, protocol, seed)
 
 
-# A split in one file: the training graph, the hidden links and the marked nodes.
-
-
-KIND = "mpxgat-split-1"
-_TRAIN = "train."
-
-
-def save_split(split: Split, path: str | PathLike[str]) -> Path:
-    """Write a split to one file, replacing an older one in a single step; the same split gives the same bytes."""
-    path = Path(path)
-    header = {
-        "protocol": split.protocol,
-        "seed": split.seed,
-        "intra_share": split.intra.negatives.share,
-        "intra_seed": split.intra.negatives.seed,
-    }
-    arrays: Arrays = {
-        "intra.positives": split.intra.positives,
-        "inter.positives": split.inter.positives,
-        "marked": split.inter.negatives.nodes,
-        "marked.unit": split.inter.negatives.unit,
-        "marked.links": split.intra.negatives.links,
-    }
-    arrays |= {_TRAIN + name: array for name, array in graph_to_arrays(split.train).items()}
-    write_arrays(path, KIND, header, arrays)
-    return path
-
-
-def load_split(path: str | PathLike[str]) -> Split:
-    """Read a split; InputError if the file is damaged or something else."""
-    path = Path(path)
-    header, arrays = read_arrays(path, KIND)
-    train = {name.removeprefix(_TRAIN): value for name, value in arrays.items() if name.startswith(_TRAIN)}
-    try:
-        return _assemble(header, arrays, graph_from_arrays(train))
-    except GraphError as problem:
-        raise InputError(str(problem), path) from None
-    except (KeyError, TypeError, ValueError, OverflowError) as problem:
-        raise InputError(f"a damaged split file ({printable(problem)})", path) from None
-
-
-def _assemble(header: dict[str, Any], arrays: Arrays, train: MultiplexGraph) -> Split:
-    marked, unit, links = arrays["marked"], arrays["marked.unit"], arrays["marked.links"]
-    intra, inter = arrays["intra.positives"], arrays["inter.positives"]
-    _check(marked, (len(marked),), train.n_nodes)
-    _check(unit, marked.shape, np.iinfo(np.int32).max)
-    for pairs, bound in ((links, len(marked)), (intra, train.n_nodes), (inter, train.n_nodes)):
-        _check(pairs, (len(pairs), 2), bound)
-        if (pairs[:, 0] >= pairs[:, 1]).any():
-            raise GraphError("the ends of a link are out of order")
-    if (np.diff(marked) <= 0).any():
-        raise GraphError("the marked nodes are out of order")
-    protocol, share = str(header["protocol"]), float(header["intra_share"])
-    seed, intra_seed = int(header["seed"]), int(header["intra_seed"])
-    if protocol not in PROTOCOLS or not 0 <= share <= 1 or not all(0 <= s < MAX_SEED for s in (seed, intra_seed)):
-        raise GraphError("the protocol, seed or share of the split is not one that a split has")
+def _split_of(train: MultiplexGraph, marked: Links, intra: Links, inter: Links, protocol: str, seed: int) -> Split:
+    """The split with the given training graph, marked nodes (k,) and hidden links; all else follows from these."""
+    place = np.full(train.n_nodes, -1, dtype=np.int32)
+    place[marked] = np.arange(len(marked), dtype=np.int32)
+    every_intra = np.concatenate([train.intra[(place[train.intra] >= 0).all(axis=1)], intra])
+    links, _ = canonical_links(place[every_intra], None, len(marked))
+    unit = label_components(np.concatenate([train.inter, inter]), train.n_nodes)[marked]
     layer = train.node_layer[marked]
-    negatives = IntraNegatives(marked, layer, links, share, intra_seed)
     return Split(
         protocol=protocol,
         seed=seed,
         train=train,
-        intra=IntraTargets(intra, negatives),
+        intra=IntraTargets(intra, IntraNegatives(marked, layer, links, INTRA_SHARE, seed)),
         inter=InterTargets(inter, InterNegatives(marked, layer, unit)),
     )
 
 
-def _check(numbers: NDArray[Any], shape: tuple[int, ...], bound: int) -> None:
+# ---- a split in one file -----------------------------------------------------------------------------
+
+KIND = "mpxgat-split-2"
+_TRAIN = "train."
+_TARGETS = ("marked", "intra.positives", "inter.positives")
+
+
+def save_split(split: Split, path: str | PathLike[str]) -> Path:
+    """Write a split to one file, replacing an older one in a single step; the same split gives the same bytes.
+
+    SettingError for a split whose non-links are not those of its protocol: the file could not tell them.
+    """
+    path = Path(path)
+    negatives = split.intra.negatives
+    if (negatives.share, negatives.seed) != (INTRA_SHARE, split.seed):
+        raise SettingError(
+            f"non-links of share {negatives.share} and seed {negatives.seed}, expected {INTRA_SHARE} and {split.seed}: "
+            "a file holds splits that a protocol made"
+        )
+    targets = (negatives.nodes, split.intra.positives, split.inter.positives)
+    arrays: Arrays = dict(zip(_TARGETS, targets, strict=True))
+    arrays |= {_TRAIN + name: array for name, array in graph_to_arrays(split.train).items()}
+    write_arrays(path, KIND, {"protocol": split.protocol, "seed": split.seed}, arrays)
+    return path
+
+
+def load_split(path: str | PathLike[str]) -> Split:
+    """Read a split; InputError if the file is damaged, something else, or no split that its protocol could make."""
+    path = Path(path)
+    header, arrays = read_arrays(path, KIND)
+    train = {name.removeprefix(_TRAIN): value for name, value in arrays.items() if name.startswith(_TRAIN)}
+    try:
+        protocol, seed = header["protocol"], header["seed"]
+        if protocol not in PROTOCOLS or type(seed) is not int or not 0 <= seed < MAX_SEED:
+            raise GraphError(f"protocol {quoted(protocol)} and seed {quoted(seed)} are none that a split has")
+        marked, intra, inter = (arrays[name] for name in _TARGETS)
+        graph = graph_from_arrays(train)
+        _check_targets(graph, marked, intra, inter)
+        split = _split_of(graph, marked, intra, inter, protocol, seed)
+        _check_protocol_kept(split)
+    except GraphError as problem:
+        raise InputError(str(problem), path) from None
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
+        raise InputError(f"a damaged split file ({printable(problem)})", path) from None
+    return split
+
+
+def _check_targets(train: MultiplexGraph, marked: Links, intra: Links, inter: Links) -> None:
+    """GraphError unless hidden links join marked nodes of the right layers, in order, and are no links of ``train``."""
+    _check_positions(marked, (len(marked),), train.n_nodes)
+    if (np.diff(marked) <= 0).any():
+        raise GraphError("the marked nodes are out of order")
+    for kind, pairs, known in (("intra", intra, train.intra), ("inter", inter, train.inter)):
+        _check_positions(pairs, (len(pairs), 2), train.n_nodes)
+        keys = pair_keys(pairs, train.n_nodes)
+        if (pairs[:, 0] >= pairs[:, 1]).any() or (np.diff(keys) <= 0).any():
+            raise GraphError(f"the hidden {kind} links are out of order")
+        layer = train.node_layer[pairs]
+        if ((layer[:, 0] == layer[:, 1]) != (kind == "intra")).any():
+            raise GraphError(f"a hidden {kind} link joins the wrong layers")
+        if not np.isin(pairs, marked).all() or np.isin(keys, pair_keys(known, train.n_nodes)).any():
+            raise GraphError(f"a hidden {kind} link joins nodes that are not marked, or is a training link too")
+
+
+def _check_positions(numbers: NDArray[Any], shape: tuple[int, ...], bound: int) -> None:
     fits = numbers.dtype == np.int32 and numbers.shape == shape
     if not fits or (numbers < 0).any() or (numbers >= bound).any():
         raise GraphError("the targets of the split do not fit its training graph")
+
+
+def _check_protocol_kept(split: Split) -> None:
+    """GraphError unless as many links are hidden as the protocol hides, of nodes that it could have marked."""
+    train, marked, unit = split.train, split.inter.negatives.nodes, split.inter.negatives.unit
+    expected = round(INTRA_SHARE * len(split.intra.negatives.links))
+    if len(split.intra.positives) != expected:
+        raise GraphError(f"{len(split.intra.positives)} hidden intra links, expected {expected} of the marked nodes'")
+    if np.isin(train.inter, marked).all(axis=1).any():
+        raise GraphError("an inter link of two marked nodes is in the training graph, expected it hidden")
+    layer_and_unit = np.stack([split.inter.negatives.layer, unit])
+    if len(np.unique(layer_and_unit, axis=1).T) < len(marked):
+        raise GraphError("the hidden inter links make one unit of two nodes in a layer")
+    if split.protocol == "units" and np.isin(train.inter, marked).any():
+        raise GraphError("a marked node has an inter link in the training graph, expected whole units to be marked")

@@ -130,10 +130,10 @@ def test_bad_questions_are_named(trained, options, said):
     ("rows", "said"),
     [
         ("source,source_layer,target\na,b,c\n", "pairs.csv:1: no column 'target_layer'"),
-        ("source,source_layer,target,target_layer\n{ok}\nnobody,friends,{a}\n", "3: source: no node 'nobody' in layer"),
-        ("source,source_layer,target,target_layer\n{ok}\n{a},nobody,work\n", "3: target: no node 'nobody' in layer"),
+        ("source,source_layer,target,target_layer\n{ok}\nnobody,friends,{a}\n", "3: source: unknown node 'nobody'"),
+        ("source,source_layer,target,target_layer\n{ok}\n{a},nobody,work\n", "3: target: unknown node 'nobody'"),
         ("source,source_layer,target,target_layer\n{a},{a}\n", ":2: a node with itself"),
-        ("source,source_layer,target,target_layer\n{a},x,wrok\n", ":2: unknown layer 'wrok'"),
+        ("source,source_layer,target,target_layer\n{a},x,wrok\n", ":2: target: unknown layer 'wrok'"),
     ],
 )
 def test_bad_pairs_are_named_with_their_line(trained, model, tmp_path, rows, said):

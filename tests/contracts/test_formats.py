@@ -76,6 +76,7 @@ def mutations(draw: st.DrawFn, content: bytes) -> bytes:
     return content
 
 
+@pytest.mark.filterwarnings("ignore::mpxgat.errors.DataWarning")
 @every_format
 @CONTRACT
 @given(data=st.data(), graph=simple_graphs())
@@ -142,6 +143,7 @@ def test_a_gzip_file_is_read_and_a_truncated_one_named(name: str, tmp_path: Path
     assert "gzip" in str(error_of(name, packed))
 
 
+@pytest.mark.filterwarnings("ignore::mpxgat.errors.DataWarning")
 @every_format
 def test_a_truncated_file_never_passes_for_another_kind_of_error(name: str, tmp_path: Path) -> None:
     path = written_example(name, tmp_path)

@@ -19,6 +19,8 @@ from mpxgat.io import mpx
 from tests.examples import graph_of, random_graph
 from tests.io.graph_strategies import assert_graph_or_input_error, damaged, graphs
 
+pytestmark = pytest.mark.filterwarnings("ignore::mpxgat.errors.DataWarning")  # see test_data_warnings.py
+
 
 @pytest.fixture
 def read(tmp_path):

@@ -13,6 +13,8 @@ from mpxgat.io import multiplexsage
 from tests.examples import graph_of, random_graph
 from tests.io.graph_strategies import assert_graph_or_input_error, damaged, graphs
 
+pytestmark = pytest.mark.filterwarnings("ignore::mpxgat.errors.DataWarning")  # see test_data_warnings.py
+
 
 def node(number, sheet, **more):
     return {"id": number, "sheet": sheet, "val": False, "test": False, "marked": False, **more}

@@ -12,6 +12,8 @@ from mpxgat.io.networkx_graphs import anchors_of, from_networkx, to_networkx, to
 from tests.examples import graph_of, random_graph
 from tests.io.graph_strategies import graphs
 
+pytestmark = pytest.mark.filterwarnings("ignore::mpxgat.errors.DataWarning")  # see test_data_warnings.py
+
 
 def links(graph, kind):
     return {(tuple(graph.nodes[a]), tuple(graph.nodes[b])) for a, b in getattr(graph, kind).tolist()}

@@ -11,6 +11,8 @@ from mpxgat.io import comunelab, mpx, multiplexsage
 from mpxgat.io.networkx_graphs import to_networkx
 from tests.examples import graph_of, random_graph
 
+pytestmark = pytest.mark.filterwarnings("ignore::mpxgat.errors.DataWarning")  # see test_data_warnings.py
+
 PARTLY_LINKED = random_graph(4, known=0.6)
 ALL_LINKED = random_graph(4, known=1.0)
 WEIGHTED = graph_of("x.1 x.2 2.5", "x.2 x.3", "y.1 y.3 0.125", "x.1 y.1", "x.3 y.3", "z.4 z.4")

@@ -14,6 +14,8 @@ from mpxgat.io.pyg import from_pyg, to_pyg
 from tests.examples import graph_of, random_graph
 from tests.io.graph_strategies import graphs
 
+pytestmark = pytest.mark.filterwarnings("ignore::mpxgat.errors.DataWarning")  # see test_data_warnings.py
+
 data_module = pytest.importorskip("torch_geometric.data", reason="torch-geometric is not installed")
 HeteroData = data_module.HeteroData
 

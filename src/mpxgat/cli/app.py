@@ -8,8 +8,9 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
@@ -35,7 +36,7 @@ from mpxgat.cli import (
 )
 from mpxgat.cli import record as results
 from mpxgat.cli.output import print_error, print_note
-from mpxgat.errors import MpxgatError, OutputError, printable
+from mpxgat.errors import DataWarning, MpxgatError, OutputError, printable
 from mpxgat.system import is_out_of_memory, keep_freed_memory, set_reproducible_maths
 
 _STOPPED = 130  # what typer makes of Ctrl-C
@@ -96,6 +97,8 @@ def main() -> None:
 def _run() -> None:
     set_reproducible_maths()
     keep_freed_memory()
+    warnings.simplefilter("once", DataWarning)
+    warnings.showwarning = _show_warning
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is no reason to fail
     try:
@@ -113,6 +116,21 @@ def _run() -> None:
         reason = f" ({printable(problem, 200)})" if str(problem) else ""
         print_error(MpxgatError(f"not enough memory{reason}"))
         sys.exit(2)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """What is to be known of data is a note; anything else as Python shows it."""
+    if issubclass(category, DataWarning):
+        print_note(f"note: {message}", limit=1000)
+    else:
+        sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
 
 
 def _app_with_output() -> None:

@@ -1,8 +1,6 @@
 """Reading and writing multiplexes: one module for each format, a registry that picks one."""
 
-from mpxgat.io import comunelab, mpx, mpxg, multiplexsage
-from mpxgat.io import parquet as parquet_tables
-from mpxgat.io import tables as csv_tables
+from mpxgat.io import comunelab, csv_tables, mpx, mpxg, multiplexsage, parquet
 from mpxgat.io.assemble import read_layers
 from mpxgat.io.networkx_graphs import anchors_of, from_networkx, to_networkx, to_networkx_layers
 from mpxgat.io.pyg import from_pyg, to_pyg
@@ -14,7 +12,7 @@ for _format in (
     mpx.FORMAT,
     multiplexsage.FORMAT,
     csv_tables.FORMAT,
-    parquet_tables.FORMAT,
+    parquet.FORMAT,
     mpxg.FORMAT,
 ):
     register(_format)

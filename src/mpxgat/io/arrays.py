@@ -1,9 +1,17 @@
-"""A graph as a dictionary of plain numpy arrays, for files that hold more than a graph (no pickle)."""
+"""Named arrays with a header in one file, the container of splits, checkpoints and fitted models; no graph format.
+
+The file is safetensors, which any tool can read, which holds data only and cannot run code. Besides the arrays it has
+two of bytes: ``header``, a JSON object that tells what the file is (``kind``), which version of mpxgat wrote it
+(``version``) and whatever its writer adds; and ``checksum``, the SHA-256 of all the file's bytes with zeros in its own
+place. A file of which a single bit is not as it was written is refused.
+
+A graph goes into such a file as a dictionary of arrays, too: `graph_to_arrays`.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,12 +22,77 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from mpxgat import __version__
 from mpxgat.build import validate
 from mpxgat.errors import GraphError, InputError, printable
 from mpxgat.graph import Features, MultiplexGraph
 from mpxgat.io.files import read_bytes, write_files
 
 Arrays = dict[str, NDArray[Any]]
+
+_HEADER, _CHECKSUM = "header", "checksum"
+_DIGEST_BYTES = hashlib.sha256().digest_size
+_AGAIN = "made by another version of mpxgat; make it again (train the model, or cut the split)"
+
+
+def write_arrays(path: Path, kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a file of the given kind; the same content gives the same bytes."""
+    text = json.dumps({**header, "kind": kind, "version": __version__}).encode()
+    # safetensors' own metadata keeps no order of keys, so the header goes in as an array of bytes.
+    added = {_HEADER: np.frombuffer(text, dtype=np.uint8), _CHECKSUM: np.zeros(_DIGEST_BYTES, dtype=np.uint8)}
+    content = save(added | {name: np.asarray(array, order="C") for name, array in arrays.items()})
+
+    def write(temporary: Path) -> None:  # in parts: no second copy of a large model in memory
+        with open(temporary, "wb") as stream:
+            stream.writelines(sealed(content))
+
+    write_files({path: write})
+
+
+def sealed(content: bytes) -> list[memoryview]:
+    """The bytes of a safetensors file with room for a checksum, in parts, with the checksum in its place."""
+    place, view = _checksum_place(content), memoryview(content)
+    return [view[:place], memoryview(_digest(content, place)), view[place + _DIGEST_BYTES :]]
+
+
+def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and arrays of a file of the given kind; InputError if it is damaged, edited or something else."""
+    content = read_bytes(path)
+    try:
+        arrays = load(content)
+        header = json.loads(arrays.pop(_HEADER).tobytes())
+        found = header["kind"]
+        checksum = arrays.pop(_CHECKSUM, None)
+    except (SafetensorError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as problem:
+        raise InputError(f"not a file of kind {kind}, or a damaged one ({printable(problem)})", path) from None
+    if checksum is not None and checksum.tobytes() != _digest(content, _checksum_place(content)):
+        raise InputError("the file is damaged or was edited: its content does not fit its checksum", path)
+    if found != kind and _without_number(str(found)) != _without_number(kind):
+        raise InputError(f"the file is of kind {printable(found)}, expected {kind}", path)
+    if found != kind or checksum is None:
+        raise InputError(_AGAIN, path)
+    return header, arrays
+
+
+def _checksum_place(content: bytes) -> int:
+    """Where the checksum begins in the bytes of a safetensors file that has one, by its table of arrays."""
+    length = int.from_bytes(content[:8], "little")
+    table = json.loads(content[8 : 8 + length])
+    return 8 + length + int(table[_CHECKSUM]["data_offsets"][0])
+
+
+def _digest(content: bytes, place: int) -> bytes:
+    """SHA-256 of a file's bytes with zeros for its checksum, which begins at ``place``."""
+    view = memoryview(content)
+    digest = hashlib.sha256(view[:place])
+    digest.update(bytes(_DIGEST_BYTES))
+    digest.update(view[place + _DIGEST_BYTES :])
+    return digest.digest()
+
+
+def _without_number(kind: str) -> str:
+    """``mpxgat-split-2`` is ``mpxgat-split``, of whatever version."""
+    return kind.rstrip("0123456789")
 
 
 def graph_to_arrays(graph: MultiplexGraph) -> Arrays:
@@ -113,45 +186,3 @@ def _features_from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> Feat
     if name not in arrays:
         return None
     return Features(tuple(strings_from_arrays(f"{name}.names", arrays)), arrays[name])
-
-
-# Named arrays with a header in one file: safetensors, which holds data only and cannot run code.
-#
-# Not a graph format: the container of splits and, later, of fitted models.
-
-
-_HEADER, _CHECKSUM = "header", "checksum"
-
-
-def write_arrays(path: Path, kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a file of the given kind; the same content gives the same bytes."""
-    content = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    text = json.dumps({"kind": kind, **header, _CHECKSUM: _checksum(content)}).encode()
-    # safetensors' own metadata keeps no order of keys, so the header goes in as an array of bytes.
-    write_files({path: save({_HEADER: np.frombuffer(text, dtype=np.uint8)} | content)})
-
-
-def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Header and arrays of a file of the given kind; InputError if it is damaged or something else."""
-    content = read_bytes(path)
-    try:
-        arrays = load(content)
-        header = json.loads(arrays.pop(_HEADER).tobytes())
-        found = header["kind"]
-    except (SafetensorError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as problem:
-        raise InputError(f"not a file of kind {kind}, or a damaged one ({printable(problem)})", path) from None
-    if found != kind:
-        raise InputError(f"the file is of kind {printable(found)}, expected {kind}", path)
-    if header.pop(_CHECKSUM, None) not in (None, _checksum(arrays)):  # files of earlier versions have none
-        raise InputError("the file is damaged: its numbers are not those that were written", path)
-    return header, arrays
-
-
-def _checksum(arrays: Mapping[str, NDArray[Any]]) -> int:
-    """CRC-32 of all arrays with their names, types and shapes."""
-    found = 0
-    for name in sorted(arrays):
-        array = arrays[name]
-        found = zlib.crc32(f"{name} {array.dtype.str} {array.shape}".encode(errors="replace"), found)
-        found = zlib.crc32(array.reshape(-1).view(np.uint8).data if array.size else b"", found)
-    return found

@@ -1,9 +1,9 @@
 """Several single-layer files and a file of anchors, put together to one multiplex.
 
 A layer's file is a list of edges, ``node node [weight]`` on a line; an anchors file says who is who, ``a b`` on
-a line for two layers, ``a layer_a b layer_b`` for more. Fields are parted by blanks, tabs or commas (the first
-row tells); lines that begin with ``#`` or ``%`` are comments; a first row ``source target`` is a header. With
-commas a field may stand in double quotes.
+a line for two layers, ``a layer_a b layer_b`` for more. Fields are separated by blanks, tabs or commas (the first
+row tells); lines that begin with ``#`` or ``%`` are comments; a first row such as ``source target`` is a header, see
+`mpxgat.io.columns.without_header`. With commas a field may stand in double quotes.
 """
 
 from __future__ import annotations
@@ -22,12 +22,20 @@ from numpy.typing import NDArray
 from mpxgat.build import EdgeTable, RowError, build, link_by_id, with_inter_links
 from mpxgat.errors import InputError, SettingError, quoted
 from mpxgat.graph import MultiplexGraph
-from mpxgat.io.columns import Columns, parse_numbers, single_blanks, split_columns
+from mpxgat.io.columns import (
+    Columns,
+    find_nodes,
+    number_layers,
+    parse_numbers,
+    single_blanks,
+    split_columns,
+    without_header,
+)
 from mpxgat.io.files import read_text
-from mpxgat.io.tables import number_layers
+from mpxgat.io.registry import check_spelling
 
+_WITH_LAYERS = 4  # columns of anchors that name the layers
 _COMMENT = re.compile(rb"(?m)^[ \t]*[#%].*$")
-_HEADER = re.compile(rb"(?i)\s*\"?source\"?[,\t ]+\"?target\"?\b[^\n]*")
 
 
 def read_layers(
@@ -49,6 +57,7 @@ def read_layers(
     except RowError as problem:
         number = int(np.searchsorted(starts, problem.row, side="right")) - 1
         raise lists[number].error(problem.message, problem.row - int(starts[number])) from None
+    check_spelling(graph, places[0].parent)
     return link_by_id(graph) if anchors is None else _with_anchors(graph, Path(anchors))
 
 
@@ -74,20 +83,16 @@ def _read_list(path: Path, widths: tuple[int, ...], expected: str) -> Columns:
     content = read_text(path)
     if b"#" in content or b"%" in content:
         content = _COMMENT.sub(b"", content)
-    start = len(content) - len(content.lstrip())
-    content = content[:start] + _without_header(content[start:])
     first = content.lstrip().split(b"\n", 1)[0]
     if b"," in first:
-        columns = split_columns(content, path, ",", widths, f"{expected} parted by commas", quoting=True)
-        return replace(columns, fields=tuple(pc.ascii_trim(field, " \t") for field in columns.fields))  # "a, b"
-    if b"\t" in first.strip():
-        return split_columns(content, path, "\t", widths, f"{expected} parted by tabs")
-    return split_columns(single_blanks(content), path, " ", widths, expected)
-
-
-def _without_header(content: bytes) -> bytes:
-    header = _HEADER.match(content)
-    return content if header is None else content[header.end() :]
+        columns = split_columns(content, path, ",", widths, f"{expected} separated by commas", quoting=True)
+        columns = replace(columns, fields=tuple(pc.ascii_trim(field, " \t") for field in columns.fields))  # "a, b"
+    elif b"\t" in first.strip():
+        columns = split_columns(content, path, "\t", widths, f"{expected} separated by tabs")
+    else:
+        columns = split_columns(single_blanks(content), path, " ", widths, expected)
+    with_layers = len(columns.fields) == _WITH_LAYERS
+    return without_header(columns, (0, 2), (1, 3)) if with_layers else without_header(columns, (0, 1))
 
 
 def _edge_table(lists: Sequence[Columns]) -> EdgeTable:
@@ -118,27 +123,8 @@ def _with_anchors(graph: MultiplexGraph, path: Path) -> MultiplexGraph:
         ends = [(column, np.full(len(columns), side)) for side, column in enumerate(columns.fields)]
     else:
         ends = [(columns.fields[k], number_layers(columns.fields[k + 1], graph.layers, columns.error)) for k in (0, 2)]
-    pairs = np.stack([_positions(graph, ids, layer, columns) for ids, layer in ends], axis=1)
+    pairs = np.stack([find_nodes(ids, layer, graph, columns.error) for ids, layer in ends], axis=1)
     try:
         return with_inter_links(graph, pairs)
     except RowError as problem:
         raise columns.error(problem.message, problem.row) from None
-
-
-def _positions(
-    graph: MultiplexGraph, ids: pa.ChunkedArray, layer: NDArray[np.integer], columns: Columns
-) -> NDArray[np.int64]:
-    """(n,) the node of every id in its layer; an id that is not there is an error."""
-    ids = ids.cast(pa.large_string())
-    positions = np.empty(len(ids), dtype=np.int64)
-    for number in np.unique(layer):
-        rows = np.flatnonzero(layer == number)
-        start, stop = graph.layer_start[number], graph.layer_start[number + 1]
-        found = pc.index_in(ids.take(pa.array(rows)), value_set=graph.ids.slice(start, stop - start))
-        if found.null_count:
-            row = int(rows[np.flatnonzero(found.is_null().to_numpy())[0]])
-            raise columns.error(
-                f"unknown node {quoted(ids[row].as_py())}, expected one of layer {quoted(graph.layers[number])}", row
-            )
-        positions[rows] = start + found.to_numpy()
-    return positions

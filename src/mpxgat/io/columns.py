@@ -1,4 +1,4 @@
-"""Text in columns: lines of fields parted by blanks, tabs or commas, as pyarrow columns of text.
+"""Text in columns: lines of fields separated by blanks, tabs or commas, as pyarrow columns of text.
 
 The text is parsed at once by pyarrow. Only when something is wrong is it walked line by line, to name the
 first bad line.
@@ -9,18 +9,21 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
 from mpxgat.build import MAX_ID_BYTES, RowError
-from mpxgat.errors import InputError, printable, quoted
+from mpxgat.errors import InputError, listed, printable, quoted, warn_of_data
+from mpxgat.graph import MultiplexGraph
 from mpxgat.system import check_room
 
 # Arrow ends the process if it gets no memory in the middle of a table.
@@ -48,12 +51,18 @@ class Columns:
     delimiter: str
     quoting: bool
     fields: tuple[pa.ChunkedArray, ...]
+    header_rows: int = 0  # rows above these fields
 
     def __len__(self) -> int:
         return len(self.fields[0])
 
+    def below_header(self) -> Columns:
+        """The rows below the first one."""
+        return replace(self, fields=tuple(field.slice(1) for field in self.fields), header_rows=1)
+
     def error(self, message: str, row: int) -> InputError:
         """An error that names the file and the line of ``row`` (or the row, where the line cannot be told)."""
+        row += self.header_rows
         line = self._line(row)
         if line is None:
             return InputError(f"row {row + 1}: {message}", self.path)
@@ -174,7 +183,71 @@ def _count(width: int) -> str:
     return "1 column" if width == 1 else f"{width} columns"
 
 
-# Numbers written as text, taken strictly: no 'nan', no 'inf', no hexadecimal, no '1_000'.
+# ---- headers -----------------------------------------------------------------------------------------
+
+# Names that people give the two columns of ends of links ("from,to", "id1,id2"), and columns of layers.
+_WORD_OF_ONE_END = (
+    "source|src|target|tgt|dst|dest|destination|from|to|follower|followed|followee|following|head|tail|"
+    "sender|receiver|recipient|citing|cited"
+)
+_WORD_OF_ENDS = "node|id|user|actor|vertex|person|name|account|author|member|entity|gene|protein|unit"
+_ONE_END = re.compile(
+    rf"({_WORD_OF_ONE_END})([ _.-]?({_WORD_OF_ENDS}))?|({_WORD_OF_ENDS})([ _.-]?({_WORD_OF_ENDS}))?[ _.-]?[12abxyij]",
+    re.IGNORECASE,
+)
+_ANY_END = re.compile(rf"{_ONE_END.pattern}|({_WORD_OF_ENDS})[ _.-]?(id)?", re.IGNORECASE)
+_LAYER = re.compile(r"((source|target|from|to)[ _.-]?)?layer[ _.-]?(id|name|label)?[ _.-]?[12ab]?", re.IGNORECASE)
+_ROWS_THAT_TELL = 3
+
+
+def without_header(columns: Columns, ends: Sequence[int], layers: Sequence[int] = ()) -> Columns:
+    """The rows of a list of links, without a first row that is a header; fields ``ends`` hold nodes, ``layers`` layers.
+
+    A header names the ends (``source target``, ``from to``, ``id1 id2`` …) and, where there are columns of layers, says
+    "layer" above these. Words that occur again below are ids all the same. A first row of other words is taken for a
+    header, and said to be, if all ids below are numbers. Otherwise it is a link, which is said in a list without layers
+    if its ends occur nowhere else.
+    """
+    first = [field[0].as_py().strip() for field in columns.fields]
+    nodes = [first[end] for end in ends]
+    if layers:
+        named = all(_LAYER.fullmatch(first[k]) for k in layers) and all(map(_ANY_END.fullmatch, nodes))
+    else:
+        named = all(map(_ONE_END.fullmatch, nodes)) and nodes[0] != nodes[1]
+    odd = len(columns) > _ROWS_THAT_TELL and nodes[0] != nodes[1] and not any(map(_is_number, nodes))
+    if not (named or odd) or any(_occurs_below(columns, ends, node) for node in nodes):
+        return columns
+    if named and len(columns) == 1:
+        raise columns.error("a header and no links below it", 0)
+    if named:
+        return columns.below_header()
+    shown = listed(nodes)
+    if all(_are_numbers(columns.fields[end].slice(1)) for end in ends):
+        warn_of_data(f"the first row, {shown}, is taken for a header, as all ids below are numbers", columns.path)
+        return columns.below_header()
+    if not layers:
+        message = f"the first row is read as a link of {shown}, which occur nowhere else; if it is a header, remove it"
+        warn_of_data(message, columns.path)
+    return columns
+
+
+def _occurs_below(columns: Columns, ends: Sequence[int], node: str) -> bool:
+    return any(pc.index(columns.fields[end].slice(1), node).as_py() >= 0 for end in ends)
+
+
+def _are_numbers(texts: pa.ChunkedArray) -> bool:
+    try:
+        _cast(texts)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _is_number(text: str) -> bool:
+    return _are_numbers(pa.chunked_array([[text]], pa.string()))
+
+
+# ---- numbers written as text, taken strictly: no 'nan', no 'inf', no hexadecimal, no '1_000' ---------
 
 
 def parse_numbers(texts: pa.ChunkedArray, what: str, table: str) -> NDArray[np.float64]:
@@ -209,3 +282,57 @@ def _first_unreadable(texts: pa.ChunkedArray) -> int:
         else:
             low = middle
     return low
+
+
+# ---- names to numbers --------------------------------------------------------------------------------
+
+_SHOWN_NAMES = 10
+
+
+def names_in_order(columns: Sequence[pa.ChunkedArray]) -> list[str]:
+    """Distinct names in the order in which they first appear, column after column."""
+    names: dict[str, None] = {}
+    for column in columns:
+        names |= dict.fromkeys(pc.unique(column).to_pylist())
+    return list(names)
+
+
+def first_repeated(names: Sequence[str]) -> str | None:
+    """The first name that occurs again; None if all are different."""
+    counts = Counter(names)
+    return next((name for name in names if counts[name] > 1), None)
+
+
+def number_layers(
+    column: pa.ChunkedArray, names: Sequence[str], error: Callable[[str, int], InputError]
+) -> NDArray[np.int64]:
+    """(n,) position in ``names`` of every value; a value that is not there is an ``error(message, row)``."""
+    known = pa.array(list(names), column.type)
+    found = pc.index_in(column, value_set=known)
+    if found.null_count:
+        row = int(np.flatnonzero(found.is_null().to_numpy())[0])
+        expected = ", ".join(quoted(name) for name in names[:_SHOWN_NAMES])
+        if len(names) > _SHOWN_NAMES:
+            expected += f", … ({len(names)} layers)"
+        raise error(f"unknown layer {quoted(column[row].as_py())}, expected one of {expected}", row)
+    numbers: NDArray[np.int64] = found.to_numpy().astype(np.int64)
+    return numbers
+
+
+def find_nodes(
+    ids: pa.ChunkedArray, layer: NDArray[np.integer], graph: MultiplexGraph, error: Callable[[str, int], InputError]
+) -> NDArray[np.int64]:
+    """(n,) position of the node with every id in its ``layer``; one that is not there is an ``error(message, row)``."""
+    ids = ids.cast(pa.large_string())
+    positions = np.full(len(ids), -1, dtype=np.int64)
+    for number in np.unique(layer):
+        rows = np.flatnonzero(layer == number)
+        start, stop = int(graph.layer_start[number]), int(graph.layer_start[number + 1])
+        found = pc.index_in(ids.take(pa.array(rows)), value_set=graph.ids.slice(start, stop - start))
+        positions[rows] = pc.fill_null(found, -1 - start).to_numpy() + start
+    unknown = np.flatnonzero(positions < 0)
+    if len(unknown):
+        row = int(unknown[0])
+        name = graph.layers[layer[row]]
+        raise error(f"unknown node {quoted(ids[row].as_py())}, expected one of layer {quoted(name)}", row)
+    return positions

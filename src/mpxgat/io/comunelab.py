@@ -2,7 +2,8 @@
 
 Plain form, one intra link on a line: ``layer node node [weight]``. Copies of a unit share an id, so the inter
 links come from the ids. Extended form: ``node layer node layer weight``, always five columns; rows that join
-two layers are the inter links, and where there are none these come from the ids too.
+two layers are the inter links, and where there are none these come from the ids too. A first row such as
+``layer source target weight`` is a header.
 
 Beside ``X.edges`` (or ``X_multiplex.edges``) may stand ``X_layers.txt`` and ``X_nodes.txt``, each with a header:
 
@@ -10,7 +11,7 @@ Beside ``X.edges`` (or ``X_multiplex.edges``) may stand ``X_layers.txt`` and ``X
     nodeID nodeLabel …      every node, with columns about it: they become attributes under their header's
                             name, except that "nodeLabel" becomes "label"
 
-Columns are parted by blanks; a header with a tab says that they are parted by single tabs, which lets values
+Columns are separated by blanks; a header with a tab says that they are separated by single tabs, which lets values
 be empty or hold blanks. If there are just two columns the second one may hold blanks anyway.
 """
 
@@ -26,16 +27,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mpxgat.build import EdgeTable, RowError, build, encode, link_by_id, links_of_shared_ids
-from mpxgat.errors import InputError, OutputError, printable, quoted
+from mpxgat.errors import InputError, OutputError, printable, quoted, warn_of_data
 from mpxgat.graph import MultiplexGraph
-from mpxgat.io.columns import Columns, parse_numbers, single_blanks, split_columns
-from mpxgat.io.files import check_filled, read_text, taken, write_files
+from mpxgat.io.columns import (
+    Columns,
+    first_repeated,
+    names_in_order,
+    number_layers,
+    parse_numbers,
+    single_blanks,
+    split_columns,
+    without_header,
+)
+from mpxgat.io.files import check_filled, finish_writing, read_text, taken, write_files
 from mpxgat.io.registry import Format
-from mpxgat.io.tables import names_in_order, number_layers
 
 _PLAIN = "'layer node node [weight]'"
 _EXTENDED = "'node layer node layer weight'"
-_EXTENDED_WIDTH = 5
+_WITHOUT_WEIGHT, _EXTENDED_WIDTH = 3, 5
 _MAX_COLUMNS = 100_000
 
 
@@ -52,6 +61,9 @@ def read_extended(path: Path) -> MultiplexGraph:
 def _read(path: Path, widths: tuple[int, ...], expected: str) -> MultiplexGraph:
     columns = split_columns(single_blanks(read_text(path)), path, " ", widths, expected)
     extended = len(columns.fields) == _EXTENDED_WIDTH
+    columns = without_header(columns, (0, 2), (1, 3)) if extended else without_header(columns, (1, 2), (0,))
+    if len(columns.fields) == _WITHOUT_WEIGHT:
+        _check_third_column(columns)
     layers, edges = _edge_table(columns, extended)
     try:
         graph = build(layers, edges)
@@ -61,6 +73,29 @@ def _read(path: Path, widths: tuple[int, ...], expected: str) -> MultiplexGraph:
         graph = link_by_id(graph)
     nodes_path = _existing(companions(path)[1])
     return graph if nodes_path is None else _with_attributes(graph, nodes_path, columns, extended)
+
+
+def _check_third_column(columns: Columns) -> None:
+    """InputError or DataWarning for a list of one layer, ``node node weight``, which has as many columns."""
+    try:
+        third = parse_numbers(columns.fields[2], "", "")
+    except RowError:
+        return
+    expected = f"expected {_PLAIN}; a list of one layer, 'node node weight', is read by read_layers or mpxgat convert"
+    fractions = np.flatnonzero(third % 1 != 0)
+    try:
+        second = parse_numbers(columns.fields[1], "", "")
+    except RowError as problem:
+        if len(fractions) == 0 and problem.row == 0:
+            example = columns.fields[2][0].as_py()
+            warn_of_data(
+                f"the third column holds only numbers such as {quoted(example)}, read as nodes; {expected}",
+                columns.path,
+            )
+        second = np.zeros(1)
+    if len(fractions) and not (second % 1 != 0).any():
+        row = int(fractions[0])
+        raise columns.error(f"{quoted(columns.fields[2][row].as_py())} in the place of a node, {expected}", row)
 
 
 def _edge_table(columns: Columns, extended: bool) -> tuple[list[str], EdgeTable]:
@@ -90,17 +125,10 @@ def _edge_table(columns: Columns, extended: bool) -> tuple[list[str], EdgeTable]
 
 @dataclass(frozen=True)
 class _Companion:
-    """A file of ids with columns about them: row r of ``columns`` stands on data row r (the header is apart)."""
+    """A file of ids with columns about them: the columns' names and the rows below; row -1 is that of the names."""
 
     header: list[str]
-    source: Columns
-
-    @property
-    def columns(self) -> list[pa.ChunkedArray]:
-        return [field.slice(1) for field in self.source.fields]
-
-    def error(self, message: str, row: int) -> InputError:
-        return self.source.error(message, row + 1)
+    rows: Columns
 
 
 def _existing(places: list[Path]) -> Path | None:
@@ -123,30 +151,30 @@ def _read_companion(path: Path, header: str) -> _Companion:
     wanted = header.split()[0]
     if names[0].lower() != wanted.lower():
         raise columns.error(f"found {quoted(names[0])}, expected the header '{header}'", 0)
-    result = _Companion(names, columns)
-    ids = result.columns[0]
+    rows = columns.below_header()
+    ids = rows.fields[0]
     distinct = pc.unique(ids)
     if len(distinct) < len(ids):
         place = pc.index_in(ids, value_set=distinct).to_numpy()
         again = np.ones(len(ids), dtype=bool)
         again[np.unique(place, return_index=True)[1]] = False
         row = int(np.flatnonzero(again)[0])
-        raise result.error(f"{wanted} {quoted(ids[row].as_py())} is listed twice, expected once", row)
-    return result
+        raise rows.error(f"{wanted} {quoted(ids[row].as_py())} is listed twice, expected once", row)
+    return _Companion(names, rows)
 
 
 def _read_layers(path: Path) -> tuple[list[str], list[str]]:
     """Ids and names of the layers, in the file's order."""
     layers = _read_companion(path, "layerID layerLabel")
     if len(layers.header) < 2:
-        raise layers.error("1 column, expected 'layerID layerLabel'", -1)
-    ids, names = layers.columns[0].to_pylist(), layers.columns[1].to_pylist()
+        raise layers.rows.error("1 column, expected 'layerID layerLabel'", -1)
+    ids, names = (column.to_pylist() for column in layers.rows.fields[:2])
     seen: set[str] = set()
     for row, name in enumerate(names):
         if not name:
-            raise layers.error(f"layer {quoted(ids[row])} has no name", row)
+            raise layers.rows.error(f"layer {quoted(ids[row])} has no name", row)
         if name in seen:
-            raise layers.error(f"a second layer is called {quoted(name)}, expected different names", row)
+            raise layers.rows.error(f"a second layer is called {quoted(name)}, expected different names", row)
         seen.add(name)
     return ids, names
 
@@ -155,12 +183,11 @@ def _with_attributes(graph: MultiplexGraph, path: Path, edges: Columns, extended
     """The graph with the columns of the nodes file as attributes; every node must be listed there."""
     table = _read_companion(path, "nodeID nodeLabel")
     names = [LABEL if name == LABEL_HEADER else name for name in table.header[1:]]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise table.error(f"a second column is called {quoted(twice)}, expected different names", -1)
-    size = len(edges.content) + len(table.source.content)
+    if (twice := first_repeated(names)) is not None:
+        raise table.rows.error(f"a second column is called {quoted(twice)}, expected different names", -1)
+    size = len(edges.content) + len(table.rows.content)
     check_filled(graph.n_nodes, len(names), size, path)
-    ids, *values = (column.cast(pa.large_string()).combine_chunks() for column in table.columns)
+    ids, *values = (column.cast(pa.large_string()).combine_chunks() for column in table.rows.fields)
     row = pc.index_in(graph.ids, value_set=ids)
     if row.null_count:
         raise _dangling(graph.ids.filter(row.is_null()), path, edges, extended)
@@ -180,8 +207,7 @@ def _dangling(missing: pa.LargeStringArray, path: Path, edges: Columns, extended
     return edges.error(f"dangling id {quoted(node)}, expected one listed in {path.name}", row)
 
 
-# Writing the `.edges` files that `mpxgat.io.comunelab` reads.
-
+# ---- writing -----------------------------------------------------------------------------------------
 
 LABEL, LABEL_HEADER = "label", "nodeLabel"
 _INSTEAD = "write it as .parquet instead"
@@ -219,15 +245,13 @@ def _write(graph: MultiplexGraph, path: Path, lines: pa.LargeStringArray) -> lis
     numbers = [str(number) for number in range(1, graph.n_layers + 1)]
     files = {
         path: text.encode(),
-        layers_path: _table(["layerID", "layerLabel"], [numbers, list(graph.layers)], path),
+        layers_path: _companion_bytes(["layerID", "layerLabel"], [numbers, list(graph.layers)], path),
     }
     # An older nodes file that stayed beside the new edges would be taken for theirs.
+    finish_writing(path.parent)
     if graph.attributes or os.path.exists(nodes_path):
-        files[nodes_path] = _nodes_table(graph, path)
+        files[nodes_path] = _nodes_file(graph, path)
     return write_files(files)
-
-
-# ---- the edges -----------------------------------------------------------------------------------------
 
 
 def _plain_lines(graph: MultiplexGraph) -> pa.LargeStringArray:
@@ -279,10 +303,7 @@ def _blank() -> pa.Scalar:
     return pa.scalar(" ", pa.large_string())
 
 
-# ---- the files beside them -----------------------------------------------------------------------------
-
-
-def _nodes_table(graph: MultiplexGraph, path: Path) -> bytes:
+def _nodes_file(graph: MultiplexGraph, path: Path) -> bytes:
     """Every id once with its attributes; refuses copies of a unit whose attributes differ."""
     if LABEL_HEADER in graph.attributes:
         raise OutputError(
@@ -303,11 +324,11 @@ def _nodes_table(graph: MultiplexGraph, path: Path) -> bytes:
             )
         columns.append(kept.to_pylist())
     names = [LABEL_HEADER if name == LABEL else name for name in graph.attributes]
-    return _table(["nodeID", *names], columns, path)
+    return _companion_bytes(["nodeID", *names], columns, path)
 
 
-def _table(header: list[str], columns: list[list[str]], path: Path) -> bytes:
-    """Header and rows parted by blanks, or by tabs where a field is empty or has blanks in it."""
+def _companion_bytes(header: list[str], columns: list[list[str]], path: Path) -> bytes:
+    """Header and rows separated by blanks, or by tabs where a field is empty or has blanks in it."""
     fields = [*header, *(value for column in columns for value in column)]
     for field in fields:
         if any(mark in field for mark in "\t\n\r\0"):

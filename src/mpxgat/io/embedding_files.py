@@ -2,7 +2,7 @@
 
 .parquet    id, layer, horizontal and vertical (lists of 32-bit floats of one length)
 .npz        arrays ids, layers (text, no pickle), horizontal (n, d), vertical (n, e)
-.csv        id, layer, h0, h1, …, v0, v1, …
+.csv        id, layer, h0, h1, …, v0, v1, …; an apostrophe before an id that a spreadsheet would take for a formula
 .txt        word2vec's text format in two files, X.horizontal.txt and X.vertical.txt: a line "n d", then for each node
             a line with its name and d numbers. The name is layer:id, both percent-encoded, so that it has no blanks.
 """
@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from mpxgat.errors import GraphError, OutputError, printable, quoted
 from mpxgat.graph import MultiplexGraph
+from mpxgat.io.csv_tables import csv_bytes, without_formulas
 from mpxgat.io.files import write_files
 from mpxgat.io.parquet import parquet_bytes
-from mpxgat.io.tables import csv_bytes
 
 Vectors = NDArray[np.float32]
 Contents = dict[Path, bytes]
@@ -51,11 +51,11 @@ def check_embedding_suffix(path: Path) -> Callable[[MultiplexGraph, Vectors, Vec
 
 def _parquet(graph: MultiplexGraph, horizontal: Vectors, vertical: Vectors, path: Path) -> Contents:
     lists = {"horizontal": _as_lists(horizontal), "vertical": _as_lists(vertical)}
-    return {path: parquet_bytes(pa.table({"id": graph.ids, "layer": _layers(graph), **lists}), arrow_schema=True)}
+    return {path: parquet_bytes(pa.table({"id": graph.ids, "layer": graph.layer_names, **lists}), arrow_schema=True)}
 
 
 def _npz(graph: MultiplexGraph, horizontal: Vectors, vertical: Vectors, path: Path) -> Contents:
-    columns = {"ids": graph.ids, "layers": _layers(graph)}
+    columns = {"ids": graph.ids, "layers": graph.layer_names}
     for column in columns.values():
         if pc.any(pc.match_substring(column, "\0")).as_py():
             raise OutputError(f"{printable(path, 300)}: an id or layer holds a NUL character, which numpy cuts off")
@@ -69,10 +69,10 @@ def _npz(graph: MultiplexGraph, horizontal: Vectors, vertical: Vectors, path: Pa
 
 
 def _csv(graph: MultiplexGraph, horizontal: Vectors, vertical: Vectors, path: Path) -> Contents:
-    columns = {"id": graph.ids, "layer": _layers(graph)}
+    columns = {"id": graph.ids, "layer": graph.layer_names}
     for letter, vectors in (("h", horizontal), ("v", vertical)):
         columns |= {f"{letter}{number}": pa.array(column) for number, column in enumerate(_columns(vectors))}
-    return {path: csv_bytes(pa.table(columns), path)}
+    return {path: csv_bytes(without_formulas(pa.table(columns)), path)}
 
 
 def _word2vec(graph: MultiplexGraph, horizontal: Vectors, vertical: Vectors, path: Path) -> Contents:
@@ -91,10 +91,6 @@ def _word2vec_bytes(tokens: pa.LargeStringArray, vectors: Vectors) -> bytes:
     rows = pc.binary_join_element_wise(tokens, *numbers, pa.scalar(" ", pa.large_string()))
     lines = [f"{vectors.shape[0]} {vectors.shape[1]}", *rows.to_pylist()]
     return ("\n".join(lines) + "\n").encode()
-
-
-def _layers(graph: MultiplexGraph) -> pa.LargeStringArray:
-    return pa.array(graph.layers, pa.large_string()).take(pa.array(graph.node_layer))
 
 
 def _as_lists(vectors: Vectors) -> pa.FixedSizeListArray:

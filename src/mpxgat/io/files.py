@@ -1,4 +1,8 @@
-"""Files as bytes: opened with every mishap named, written whole or not at all."""
+"""Files: opened with every mishap named, written whole or not at all, one file or a set of them.
+
+Also here: how much a file may grow to when it is read (`most_unpacked`, `check_filled`, `taken`), JSON Lines files that
+are added to, and TOML files.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,12 @@ import os
 import re
 import stat
 import tempfile
+import time
 import tomllib
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +28,11 @@ import pyarrow.compute as pc
 
 from mpxgat.errors import InputError, OutputError, printable, quoted
 
+try:
+    import fcntl
+except ImportError:  # Windows has no such module
+    fcntl = None  # type: ignore[assignment]
+
 _BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
@@ -29,8 +41,9 @@ Content = bytes | Callable[[Path], None]
 
 
 def check_readable(path: Path) -> None:
-    """InputError unless ``path`` is a file with something in it, or a pipe."""
+    """InputError unless ``path`` is a file with something in it, or a pipe; an interrupted write is finished first."""
     try:
+        _finish_if_begun(path.parent)
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
             raise InputError("this is a directory, expected a file", path)
@@ -96,34 +109,166 @@ def read_text(path: Path) -> bytes:
     return content
 
 
+# ---- writing -----------------------------------------------------------------------------------------
+
+_NEW, _JOURNAL = ".new", ".mpxgat-journal"
+_STALE_SECONDS = 3600  # after which a temporary file that nobody renamed is one that a kill left
+
+
 def write_files(files: Mapping[Path, Content]) -> list[Path]:
-    """Write all files, or none: each goes to a temporary file beside its place, then all are renamed.
+    """Write all files, or none, even if the process is killed or the machine goes down meanwhile.
+
+    Each goes to a temporary file beside its place, then all are renamed. Before the first of several is renamed, a
+    journal of the renames is put in place, and from that moment the new files count: whoever next reads or writes in
+    its folder does what is left. The files lie in one folder and folders below it.
 
     Bytes for a name that ends in ``.gz`` are packed on the way.
     """
     temporary: dict[Path, Path] = {}
+    folder = min((path.parent for path in files), key=lambda parent: len(parent.parts), default=Path())
     try:
+        for path in files:
+            _finish_if_begun(path.parent)
         for path, content in files.items():
-            handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+            _remove_leftovers(path)
+            handle, name = tempfile.mkstemp(prefix=_prefix(path), suffix=_NEW, dir=path.parent)
+            os.close(handle)
             temporary[path] = Path(name)
-            with os.fdopen(handle, "wb") as stream:
-                if isinstance(content, bytes):
-                    stream.write(_packed(content) if path.name.lower().endswith(".gz") else content)
-            if not isinstance(content, bytes):
-                content(Path(name))
-            with open(name, "rb+") as stream:
-                os.fsync(stream.fileno())
-            os.chmod(name, 0o666 & ~_umask())
+            if isinstance(content, bytes) and path.name.lower().endswith(".gz"):
+                content = _packed(content)
+            _fill(Path(name), content)
         for path in files:  # all are looked at before the first is renamed
             _refuse_to_replace(path)
-        for path, name_ in temporary.items():
-            os.replace(name_, path)
+        if len(temporary) == 1:
+            os.replace(temporary[path], path)
+            _sync(folder)
+        elif temporary:
+            _rename_all(temporary, folder)
     except (OSError, ValueError) as problem:
         raise OutputError(f"{printable(path, 300)}: cannot write: {_reason(problem)}") from None
     finally:
-        for leftover in temporary.values():
-            leftover.unlink(missing_ok=True)
+        if len(temporary) == 1 or not (folder / _JOURNAL).is_file():  # else they are the journal's
+            for leftover in temporary.values():
+                with suppress(OSError):
+                    leftover.unlink(missing_ok=True)
     return list(files)
+
+
+def finish_writing(folder: Path) -> None:
+    """Do the renames that an interrupted `write_files` left in a folder. Readers need not call it: all files are opened
+    through `check_readable`, which does.
+    """
+    try:
+        _finish_if_begun(folder)
+    except (OSError, ValueError) as problem:
+        raise OutputError(f"{printable(folder, 300)}: {_reason(problem)}") from None
+
+
+def _rename_all(temporary: Mapping[Path, Path], folder: Path) -> None:
+    """Put files in place that lie in ``folder`` or below it. One process at a time does so in a folder."""
+    places = {new.relative_to(folder): old.name for new, old in temporary.items()}
+    renames = [[str(new.with_name(old)), str(new)] for new, old in places.items()]
+    with _locked(folder):
+        _finish(folder)
+        for parent in {new.parent for new in temporary}:
+            _sync(parent)
+        journal = folder / f"{_JOURNAL}{_NEW}"
+        try:
+            with open(journal, "wb") as stream:
+                stream.write(json.dumps(renames).encode())
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(journal, folder / _JOURNAL)
+        finally:
+            journal.unlink(missing_ok=True)
+        _sync(folder)
+        _finish(folder)
+
+
+def _finish_if_begun(folder: Path) -> None:
+    if os.path.isfile(folder / _JOURNAL):
+        with _locked(folder):
+            _finish(folder)
+
+
+def _finish(folder: Path) -> None:
+    """Do what a journal says, if there is one. A temporary file that is gone has been renamed already."""
+    journal = folder / _JOURNAL
+    if not journal.is_file():
+        return
+    renames = _read_journal(journal)
+    try:
+        for old, new in renames:
+            with suppress(FileNotFoundError):
+                os.replace(old, new)
+        for parent in {new.parent for _, new in renames}:
+            _sync(parent)
+        journal.unlink()
+    except OSError as problem:
+        raise OSError(None, f"an interrupted write cannot be finished ({_reason(problem)})") from None
+
+
+def _read_journal(journal: Path) -> list[tuple[Path, Path]]:
+    """Temporary files and their places. A journal may come from a stranger, so it reaches no other folder."""
+    try:
+        names = [(Path(old), Path(new)) for old, new in json.loads(journal.read_bytes())]
+    except (ValueError, TypeError, RecursionError):
+        raise ValueError(f"{_JOURNAL} beside it is damaged; delete it") from None
+    for old, new in names:
+        beside = old.parent == new.parent and old.name.startswith(_prefix(new)) and old.suffix == _NEW
+        if not beside or new.is_absolute() or ".." in new.parts:
+            raise ValueError(f"{_JOURNAL} beside it is none of ours; delete it")
+    return [(journal.parent / old, journal.parent / new) for old, new in names]
+
+
+def _prefix(path: Path) -> str:
+    """What the name of a temporary file for ``path`` begins with; short, as a name has at most 255 bytes."""
+    return f".{path.name[:50]}."
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove temporary files that a kill left long ago, before their journal was in place."""
+    for leftover in path.parent.glob(f"{escape(_prefix(path))}*{_NEW}"):
+        with suppress(OSError):
+            if time.time() - leftover.stat().st_mtime > _STALE_SECONDS:
+                leftover.unlink()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other processes that write into a folder waiting, where the system can; a kill lets them in."""
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network file systems know no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _sync(folder: Path) -> None:
+    """Have the names in a folder on disk, where the system can (Windows opens no folders)."""
+    if fcntl is None:
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _fill(temporary: Path, content: Content) -> None:
+    """Write a temporary file to the disk, for everyone to read as a new file is."""
+    if isinstance(content, bytes):
+        temporary.write_bytes(content)
+    else:
+        content(temporary)
+    with open(temporary, "rb+") as stream:
+        os.fsync(stream.fileno())
+    os.chmod(temporary, 0o666 & ~_umask())
 
 
 def _packed(content: bytes) -> bytes:
@@ -152,12 +297,10 @@ def _reason(problem: Exception) -> str:
     return printable(getattr(problem, "strerror", None) or problem)
 
 
-# How much a file may grow to when it is read; what would grow to more was made to fill the memory, or by mistake.
-#
+# ---- how much a file may grow to when it is read -----------------------------------------------------
+
 # Packed bytes are unpacked, cells that a file leaves out are filled up, what is said once of a unit is given to all its
-# nodes. Each is useful, and each can make gigabytes of a few kilobytes.
-
-
+# nodes. Each is useful, and each can make gigabytes of a few kilobytes: to fill the memory, or by mistake.
 # Text of networks packs to a tenth or so. What packs to less than a hundredth says the same again and again.
 _UNPACKED_FOR_A_BYTE, _LEAST_UNPACKED = 100, 1 << 24
 # A cell that is there takes two bytes and more of the file.
@@ -195,8 +338,7 @@ def taken(column: pa.LargeStringArray, rows: pa.Array, name: str, size: int, pat
     return column.take(rows)
 
 
-# JSON Lines files that are added to: a value a line, each written whole; a last line that a crash cut off is none.
-
+# ---- JSON Lines files: added to line by line, each written whole; a last one that a crash cut off is none
 
 Line = tuple[int, dict[str, Any]]
 """A line's number, from 1, and the object on it."""
@@ -243,12 +385,10 @@ def _parsed(line: bytes, what: str, path: Path, number: int) -> dict[str, Any]:
     return value
 
 
-# TOML files, read with every mishap named.
-#
+# ---- TOML files --------------------------------------------------------------------------------------
+
 # They hold settings and are small. A larger one, or a key of hundreds of parts, for which the parser would take memory
 # in the square of their number, is refused.
-
-
 _MOST_BYTES = 1 << 20
 _MOST_DOTS = 200
 _NUMBER = re.compile(rb"(?<![.\w])[0-9_]+\.[0-9_]+(?:[eE][-+]?[0-9]+)?(?![.\w])")

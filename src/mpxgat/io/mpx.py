@@ -1,14 +1,28 @@
-"""The text of an ``.mpx`` file cut into sections, and sections into fields, with the line of every row.
+"""The ``.mpx`` files of uunet (Python) and multinet (R): sections of comma-separated rows.
 
-A section starts with a line ``#NAME`` (any case) and may occur anywhere, more than once. Rows are fields
-separated by commas; blanks around a field do not count, and there is no quoting. Empty lines and lines that
-start with ``--`` say nothing. Rows before the first section are edges. `#TYPE` and `#VERSION` hold
-one value, on the next line or, in old files, on their own.
+A section starts with a line ``#NAME`` (any case) and may occur anywhere, more than once. Rows are fields separated by
+commas; blanks around a field do not count, and there is no quoting. Empty lines and lines that start with ``--`` say
+nothing. Rows before the first section are edges. `#TYPE` and `#VERSION` hold one value, on the next line or, in old
+files, on their own.
+
+What becomes of them here:
+
+- Directed layers become undirected; loops leave their node; the largest weight of repeated edges stays.
+- Type multiplex (the default): nodes that share an actor are linked. Type multilayer: inter links are exactly the
+  rows that join two layers, if there are such rows, if #LAYERS declares a pair of different layers, or if a section
+  #INTERLAYER EDGES occurs; otherwise nodes that share an actor are linked.
+- A node is an actor in a layer: in an edge, in a loop, or under #VERTICES. An actor that is only under #ACTORS is
+  none.
+- Layers come in the order of #LAYERS; without that section, in the order in which vertices and then edges name them.
+- The numeric edge attribute ``weight`` is the weight; other edge attributes are passed over.
+- Numeric vertex attributes called ``h:NAME`` and ``v:NAME`` are horizontal and vertical features. All other
+  attributes of vertices and actors are kept as text. (Actor attributes are never features: they would tell who is
+  who.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,13 +33,428 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mpxgat.build import MAX_ID_BYTES, EdgeTable, NodeTable, RowError, build, link_by_id, links_of_shared_ids
-from mpxgat.errors import InputError, OutputError, printable, quoted
+from mpxgat.build import MAX_ID_BYTES, EdgeTable, NodeTable, RowError, build, link_by_id
+from mpxgat.errors import InputError, listed, printable, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph
-from mpxgat.io.columns import parse_numbers
-from mpxgat.io.files import check_filled, read_text, taken, write_files
+from mpxgat.io.columns import number_layers, parse_numbers
+from mpxgat.io.files import check_filled, read_text, taken
+from mpxgat.io.mpx_writer import write
 from mpxgat.io.registry import Format
-from mpxgat.io.tables import number_layers
+
+_INTRA = (("actor", "actor", "layer"), (2, 2))
+_INTER = (("actor", "layer", "actor", "layer"), (1, 3))
+
+
+def read(path: Path) -> MultiplexGraph:
+    """Read a file; see the module for what becomes of its parts. Every problem is an InputError with its line."""
+    text = read_text(path)
+    sections = cut(text, path)
+    schema = read_schema(sections, path)
+    vertices = Places(sections.get("VERTICES"), ("actor", "layer"), (1,))
+    edges = [
+        Places(sections.get("EDGES"), *(_INTRA if schema.is_multiplex else _INTER)),
+        Places(sections.get("INTRALAYER EDGES"), *_INTRA),
+        Places(sections.get("INTERLAYER EDGES"), *_INTER),
+    ]
+    if not sections.present and not len(edges[0].rows):
+        raise InputError("no edges and no sections, expected a multiplex in the .mpx format", path)
+    places = [vertices, *edges]
+    for place in places:
+        check_width(place, path)
+    most_nodes = len(vertices.rows) + 2 * sum(len(place.rows) for place in edges)
+    attributes = {attribute for columns in schema.vertex.values() for attribute in columns}
+    check_filled(most_nodes, len(attributes) + len(schema.actor), len(text), path)
+    layers = schema.layers if schema.layers is not None else layers_in_order(places, path)
+    numbers = [layer_numbers(place, layers, path) for place in places]
+
+    nodes = _node_table(vertices, numbers[0][0], layers, schema, path)
+    tables = [_edge_table(*parts, layers, schema, path) for parts in zip(edges, numbers[1:], strict=True)]
+    table = _joined(tables)
+    lines = {"nodes": vertices.rows.line, "edges": np.concatenate([place.rows.line for place in edges])}
+    try:
+        graph = build(layers, table, nodes)
+    except RowError as problem:
+        raise InputError(problem.message, path, int(lines[problem.table][problem.row])) from None
+    explicit = schema.declares_pairs or "INTERLAYER EDGES" in sections.present or graph.n_inter > 0
+    if not explicit:
+        graph = link_by_id(graph)
+    _say_what_is_passed_over(schema, path)
+    return _with_actor_attributes(graph, sections, schema, path, len(text))
+
+
+def _say_what_is_passed_over(schema: Schema, path: Path) -> None:
+    if schema.directed:
+        warn_of_data(f"layers {listed(schema.directed)} are directed: read as undirected", path)
+    of_edges = [*schema.edge.values(), schema.every_intra_edge, schema.every_inter_edge]
+    others = {name for columns in of_edges for name, is_number in columns if name != "weight" or not is_number}
+    if others:
+        warn_of_data(
+            f"attributes of edges passed over: {listed(sorted(others))}; of them, a numeric weight is read", path
+        )
+    numbers = {name for columns in [*schema.vertex.values(), schema.actor] for name, is_number in columns if is_number}
+    as_text = sorted(name for name in numbers if not name.startswith(("h:", "v:")))
+    if as_text:
+        warn_of_data(
+            f"numeric attributes kept as text: {listed(as_text)}; called h:NAME or v:NAME, they are features", path
+        )
+
+
+def _node_table(place: Places, layer: NDArray[np.int64], layers: list[str], schema: Schema, path: Path) -> NodeTable:
+    values = values_of(place, layer, lambda number: schema.vertex.get(layers[number], []), path)
+    declared = list(dict.fromkeys(attribute for columns in schema.vertex.values() for attribute in columns))
+    features = {attribute.name for attribute in declared if attribute.is_number and attribute.name[:2] in ("h:", "v:")}
+    texts = dict.fromkeys(name for name, is_number in declared if not (is_number and name in features))
+    return NodeTable(
+        ids=place.rows.column(0),
+        layer=layer,
+        horizontal_features=_features(values, "h:", declared, path),
+        vertical_features=_features(values, "v:", declared, path),
+        attributes={name: pc.fill_null(place.rows.scattered(_text_field(values, name)), "") for name in texts},
+    )
+
+
+def _text_field(values: Values, name: str) -> NDArray[np.int64]:
+    """The field of a text attribute; one called as a feature is no text where it is numeric."""
+    field = values.wanted(name, numbers=False)
+    if name[:2] in ("h:", "v:"):
+        field = np.where(values.wanted(name, numbers=True) >= 0, -1, field)
+    return field
+
+
+def _features(values: Values, prefix: str, declared: Attributes, path: Path) -> Features | None:
+    """Numeric attributes whose names start with ``prefix``; zero in layers that do not declare them."""
+    names = [name for name, is_number in declared if is_number and name.startswith(prefix)]
+    if not names:
+        return None
+    columns = [values.numbers(name, 0.0, path) for name in names]
+    zeros = np.zeros(len(values.rows))
+    with np.errstate(over="ignore"):  # a value beyond float32 becomes infinite, which Features refuses
+        matrix = np.stack([zeros if column is None else column for column in columns], axis=1).astype(np.float32)
+    if not np.isfinite(matrix).all():
+        row, column = np.argwhere(~np.isfinite(matrix))[0]
+        raise InputError(f"{printable(names[column])} is too large for a feature", path, int(values.rows.line[row]))
+    return Features(tuple(name.removeprefix(prefix) for name in names), matrix)
+
+
+def _edge_table(
+    place: Places, layer: list[NDArray[np.int64]], layers: list[str], schema: Schema, path: Path
+) -> EdgeTable:
+    def columns_of(number: int) -> Attributes:
+        one, other = divmod(number, len(layers))
+        return schema.edge_columns(layers[one], layers[other])
+
+    values = values_of(place, layer[0] * max(len(layers), 1) + layer[1], columns_of, path)
+    source, target = (field for field, name in enumerate(place.named) if name == "actor")
+    return EdgeTable(
+        source=place.rows.column(source),
+        source_layer=layer[0],
+        target=place.rows.column(target),
+        target_layer=layer[1],
+        weight=values.numbers("weight", 1.0, path),
+    )
+
+
+def _joined(tables: Sequence[EdgeTable]) -> EdgeTable:
+    weight = None
+    if any(table.weight is not None for table in tables):
+        weight = np.concatenate([np.ones(len(t.source)) if t.weight is None else t.weight for t in tables])
+    return EdgeTable(
+        source=pa.chunked_array([table.source for table in tables], pa.large_string()),
+        source_layer=np.concatenate([table.source_layer for table in tables]),
+        target=pa.chunked_array([table.target for table in tables], pa.large_string()),
+        target_layer=np.concatenate([table.target_layer for table in tables]),
+        weight=weight,
+    )
+
+
+def _with_actor_attributes(
+    graph: MultiplexGraph, sections: Sections, schema: Schema, path: Path, size: int
+) -> MultiplexGraph:
+    """Attributes of actors given to each of their nodes, where the vertex has no value of that name itself."""
+    place = Places(sections.get("ACTORS"), ("actor",), ())
+    values = values_of(place, np.zeros(len(place.rows), dtype=np.int64), lambda _: schema.actor, path)
+    actors = place.rows.column(0)
+    first = pc.index_in(actors, value_set=actors).to_numpy(zero_copy_only=False)
+    row = first_true(first != np.arange(len(actors)))
+    if row is not None:
+        raise InputError(
+            f"actor {quoted(actors[row].as_py())} is listed twice, expected once", path, int(place.rows.line[row])
+        )
+    attributes = dict(graph.attributes)
+    row_of_node = pc.index_in(graph.ids, value_set=actors)
+    for name, _ in schema.actor:
+        of_actors = place.rows.scattered(values.wanted(name, numbers=False))
+        column = pc.fill_null(taken(of_actors, row_of_node, name, size, path), "")
+        own = attributes.get(name)
+        attributes[name] = column if own is None else pc.if_else(pc.equal(own, ""), column, own)
+    return replace(graph, attributes=attributes)
+
+
+# ---- rows placed in their layers, and the values that follow in them as declared ---------------------
+
+
+@dataclass(frozen=True)
+class Places:
+    """Rows of a section whose fields ``layer_fields`` name layers; the first fields are called ``named``."""
+
+    rows: Rows
+    named: tuple[str, ...]
+    layer_fields: tuple[int, ...]
+
+
+def check_width(place: Places, path: Path) -> None:
+    """Every row has at least the fields that say what it is about."""
+    row = first_true(place.rows.count < len(place.named))
+    if row is not None:
+        raise InputError(_wrong_width(place.rows, row, place.named), path, int(place.rows.line[row]))
+
+
+def _wrong_width(rows: Rows, row: int, expected: Sequence[str]) -> str:
+    found = quoted(",".join(rows.row(row)))
+    return f"{found} has {rows.count[row]} values, expected {len(expected)}: {printable(','.join(expected), 200)}"
+
+
+def layers_in_order(places: Sequence[Places], path: Path) -> list[str]:
+    """Layers as the rows name them, each when first seen."""
+    names: dict[str, None] = {}
+    for place in places:
+        # Field by field within a row: two columns side by side, read along the rows.
+        columns = [place.rows.column(field) for field in dict.fromkeys(place.layer_fields)]
+        along = np.arange(len(place.rows) * len(columns)).reshape(len(columns), -1).T.ravel()
+        found = pc.unique(pa.chunked_array(columns, pa.large_string()).take(pa.array(along))).to_pylist()
+        for name in found:
+            problem = layer_name_problem(name)
+            if problem:
+                hits = [pc.index(column, name).as_py() for column in columns]
+                row = min(hit for hit in hits if hit >= 0)
+                raise InputError(problem, path, int(place.rows.line[row]))
+        names.update(dict.fromkeys(found))
+    return list(names)
+
+
+def layer_numbers(place: Places, layers: list[str], path: Path) -> list[NDArray[np.int64]]:
+    """For every layer field its layers' numbers, one for each row."""
+
+    def error(message: str, row: int) -> InputError:
+        return InputError(message, path, int(place.rows.line[row]))
+
+    return [number_layers(pa.chunked_array([place.rows.column(f)]), layers, error) for f in place.layer_fields]
+
+
+@dataclass(frozen=True)
+class Values:
+    """The declared values behind the key fields of rows: row r has the columns ``columns[kind[r]]``."""
+
+    rows: Rows
+    kind: NDArray[np.int64]
+    columns: list[Attributes]
+    first: int
+
+    def wanted(self, name: str, *, numbers: bool) -> NDArray[np.int64]:
+        """(rows,) the field that holds attribute ``name``, or -1; ``numbers``: only if it is declared numeric."""
+        position = np.full(max(len(self.columns), 1), -1, dtype=np.int64)
+        for kind, place in self._places[numbers].get(name, ()):
+            position[kind] = self.first + place
+        return position[self.kind]
+
+    @cached_property
+    def _places(self) -> dict[bool, dict[str, list[tuple[int, int]]]]:
+        """Of numeric attributes, and of all: by name the kinds that have it, each with its place (the last wins)."""
+        places: dict[bool, dict[str, list[tuple[int, int]]]] = {True: {}, False: {}}
+        for kind, columns in enumerate(self.columns):
+            for place, attribute in enumerate(columns):
+                for found in (places[False], *([places[True]] if attribute.is_number else [])):
+                    found.setdefault(attribute.name, []).append((kind, place))
+        return places
+
+    def numbers(self, name: str, default: float, path: Path) -> NDArray[np.float64] | None:
+        """(rows,) values of a numeric attribute; None where no row has it."""
+        field = self.wanted(name, numbers=True)
+        if (field < 0).all():
+            return None
+        having = np.flatnonzero(field >= 0)
+        texts = self.rows.fields.take(pa.array(self.rows.start[having] + field[having]))
+        values = np.full(len(field), default)
+        try:
+            values[having] = parse_numbers(pa.chunked_array([texts]), printable(name), "values")
+        except RowError as problem:
+            raise InputError(problem.message, path, int(self.rows.line[having[problem.row]])) from None
+        return values
+
+
+def values_of(place: Places, kind: NDArray[np.int64], columns_of: Callable[[int], Attributes], path: Path) -> Values:
+    """Rows with their columns, told by ``kind`` (a number); every row must have exactly the declared values."""
+    kinds, kind_of_row = np.unique(kind, return_inverse=True)
+    columns = [columns_of(number) for number in kinds.tolist()]
+    width = np.array([len(place.named) + len(declared) for declared in columns] or [0])
+    row = first_true(place.rows.count != width[kind_of_row])
+    if row is not None:
+        expected = [*place.named, *(attribute.name for attribute in columns[kind_of_row[row]])]
+        raise InputError(_wrong_width(place.rows, row, expected), path, int(place.rows.line[row]))
+    return Values(place.rows, kind_of_row, columns, len(place.named))
+
+
+def first_true(mask: NDArray[np.bool_]) -> int | None:
+    return int(mask.argmax()) if mask.any() else None
+
+
+# ---- what the head declares: its type, its layers and the attributes of their rows -------------------
+
+_NUMBER_TYPES = frozenset({"NUMERIC", "DOUBLE", "INTEGER", "INT"})
+_TEXT_TYPES = frozenset({"STRING", "TEXT", "TIME", "STRINGSET", "TIMESET", "INTEGERSET", "DOUBLESET"})
+_VERSIONS = frozenset({"1", "1.0", "2", "2.0", "3", "3.0"})
+_DIRECTIONS = frozenset({"DIRECTED", "UNDIRECTED"})
+
+
+class Attribute(NamedTuple):
+    """A declared column of values."""
+
+    name: str
+    is_number: bool
+
+
+Attributes = list[Attribute]
+
+
+@dataclass
+class Schema:
+    """Declarations of a file. ``layers`` is None where the file does not declare its layers.
+
+    Values of an edge follow in the order: those of its layer (or pair of layers), then those of all edges.
+    """
+
+    is_multiplex: bool
+    layers: list[str] | None
+    declares_pairs: bool
+    directed: list[str]
+    actor: Attributes = field(default_factory=list)
+    vertex: dict[str, Attributes] = field(default_factory=dict)
+    edge: dict[tuple[str, str], Attributes] = field(default_factory=dict)
+    every_intra_edge: Attributes = field(default_factory=list)
+    every_inter_edge: Attributes = field(default_factory=list)
+
+    def edge_columns(self, one: str, other: str) -> Attributes:
+        """Attributes of the values of an edge between two layers, or within one."""
+        general = self.every_intra_edge if one == other else self.every_inter_edge
+        return [*self.edge.get(_pair(one, other), []), *general]
+
+
+def read_schema(sections: Sections, path: Path) -> Schema:
+    """The declarations of a file; the first wrong line is an InputError."""
+    is_multiplex = _is_multiplex(sections, path)
+    schema = Schema(is_multiplex, *_layers(sections.get("LAYERS"), is_multiplex, path))
+    layers = schema.layers
+    known = None if layers is None else set(layers)
+    seen: set[tuple[int, str]] = set()
+    for _, attribute, line in _declarations(sections, "ACTOR ATTRIBUTES", (0,), path):
+        _add(schema.actor, attribute, seen, path, line)
+    for keys, attribute, line in _declarations(sections, "VERTEX ATTRIBUTES", (1,), path):
+        _check_known(keys, known, path, line)
+        _add(schema.vertex.setdefault(keys[0], []), attribute, seen, path, line)
+    for section, allowed, general in (
+        ("EDGE ATTRIBUTES", (0, 1, 2), (schema.every_intra_edge, schema.every_inter_edge)),
+        ("INTRALAYER EDGE ATTRIBUTES", (0, 1), (schema.every_intra_edge,)),
+        ("INTERLAYER EDGE ATTRIBUTES", (0, 2), (schema.every_inter_edge,)),
+    ):
+        for keys, attribute, line in _declarations(sections, section, allowed, path):
+            _check_known(keys, known, path, line)
+            columns = (schema.edge.setdefault(_pair(keys[0], keys[-1]), []),) if keys else general
+            for column in columns:
+                _add(column, attribute, seen, path, line)
+    return schema
+
+
+def layer_name_problem(name: str) -> str | None:
+    """What is wrong with a layer's name, or None."""
+    if not name:
+        return "an empty layer name, expected at least one character"
+    if len(name.encode()) > MAX_ID_BYTES:
+        return f"layer {quoted(name)} has a name of more than {MAX_ID_BYTES} bytes"
+    return None
+
+
+def _pair(one: str, other: str) -> tuple[str, str]:
+    return (one, other) if one <= other else (other, one)
+
+
+def _is_multiplex(sections: Sections, path: Path) -> bool:
+    version, kind = sections.value("VERSION"), sections.value("TYPE")
+    if version and version[0] not in _VERSIONS:
+        raise InputError(f"version {quoted(version[0])}, expected 3.0", path, version[1])
+    if kind and kind[0].lower() not in ("multiplex", "multilayer"):
+        raise InputError(f"type {quoted(kind[0])}, expected multiplex or multilayer", path, kind[1])
+    is_multiplex = kind is None or kind[0].lower() == "multiplex"
+    for name in ("INTERLAYER EDGES", "INTERLAYER EDGE ATTRIBUTES"):
+        if is_multiplex and len(sections.get(name)):
+            line = int(sections.get(name).line[0])
+            raise InputError(f"#{name} in a file of type multiplex, expected #TYPE multilayer", path, line)
+    return is_multiplex
+
+
+def _layers(rows: Rows, is_multiplex: bool, path: Path) -> tuple[list[str] | None, bool, list[str]]:
+    """Declared layers in order, or None; whether a pair of different layers is among them; which are directed."""
+    names: dict[str, bool] = {}  # is the layer itself declared, or only a pair with it?
+    pairs, directed = False, []
+    width = 1 if is_multiplex else 2
+    expected = "layer," * width + "DIRECTED or " + "layer," * width + "UNDIRECTED"
+    for number in range(len(rows)):
+        fields, line = rows.row(number), int(rows.line[number])
+        keys, flags = fields[:width], fields[width:]
+        if not _DIRECTIONS & {flag.upper() for flag in flags}:
+            raise InputError(f"{quoted(','.join(fields))}, expected {expected}", path, line)
+        for name in keys:
+            problem = layer_name_problem(name)
+            if problem:
+                raise InputError(problem, path, line)
+        if "DIRECTED" in {flag.upper() for flag in flags}:
+            directed.append("-".join(dict.fromkeys(keys)))
+        if keys[0] != keys[-1]:
+            pairs = True
+            for name in keys:
+                names.setdefault(name, False)
+        elif names.get(keys[0]):
+            raise InputError(f"layer {quoted(keys[0])} is declared twice, expected once", path, line)
+        else:
+            names[keys[0]] = True
+    return list(names) or None, pairs, directed
+
+
+def _declarations(
+    sections: Sections, section: str, allowed: tuple[int, ...], path: Path
+) -> list[tuple[list[str], Attribute, int]]:
+    """Rows ``[layer,[layer,]]name,TYPE`` as (layers, attribute, line); ``allowed`` numbers of layers."""
+    rows = sections.get(section)
+    found = []
+    for number in range(len(rows)):
+        fields, line = rows.row(number), int(rows.line[number])
+        if len(fields) - 2 not in allowed:
+            forms = " or ".join("layer," * count + "name,TYPE" for count in allowed)
+            raise InputError(f"{quoted(','.join(fields))}, expected {forms}", path, line)
+        *keys, name, kind = fields
+        if kind.upper() not in _NUMBER_TYPES | _TEXT_TYPES:
+            raise InputError(f"attribute type {quoted(kind)}, expected STRING or NUMERIC", path, line)
+        if not name:
+            raise InputError("an attribute with an empty name, expected at least one character", path, line)
+        found.append((keys, Attribute(name, kind.upper() in _NUMBER_TYPES), line))
+    return found
+
+
+def _check_known(keys: list[str], layers: set[str] | None, path: Path, line: int) -> None:
+    for name in keys:
+        if layers is not None and name not in layers:
+            raise InputError(f"unknown layer {quoted(name)}, expected one of those under #LAYERS", path, line)
+
+
+def _add(columns: Attributes, attribute: Attribute, seen: set[tuple[int, str]], path: Path, line: int) -> None:
+    """Add an attribute; ``seen`` holds the names that lists of columns, known by their identity, have already."""
+    key = (id(columns), attribute.name)
+    if key in seen:
+        raise InputError(f"attribute {quoted(attribute.name)} is declared twice, expected once", path, line)
+    seen.add(key)
+    columns.append(attribute)
+
+
+# ---- the text cut into sections, and sections into fields, with the line of every row ----------------
 
 _BLANKS = " \t"
 _ALIASES = {
@@ -145,544 +574,6 @@ def _without_heads(rows: Rows, name: str) -> Rows:
     """Values that stand on the line of their section's name, freed from that name and a comment behind them."""
     pattern = rf"(?i)^#[ \t]*{name}[ \t]*|[ \t]*--.*$"
     return Rows(pc.replace_substring_regex(rows.fields, pattern, ""), rows.start, rows.count, rows.line)
-
-
-# What the head of an ``.mpx`` file declares: its type, its layers and the attributes of their rows.
-
-
-_NUMBER_TYPES = frozenset({"NUMERIC", "DOUBLE", "INTEGER", "INT"})
-_TEXT_TYPES = frozenset({"STRING", "TEXT", "TIME", "STRINGSET", "TIMESET", "INTEGERSET", "DOUBLESET"})
-_VERSIONS = frozenset({"1", "1.0", "2", "2.0", "3", "3.0"})
-_DIRECTIONS = frozenset({"DIRECTED", "UNDIRECTED"})
-
-
-class Attribute(NamedTuple):
-    """A declared column of values."""
-
-    name: str
-    is_number: bool
-
-
-Columns = list[Attribute]
-
-
-@dataclass
-class Schema:
-    """Declarations of a file. ``layers`` is None where the file does not declare its layers.
-
-    Values of an edge follow in the order: those of its layer (or pair of layers), then those of all edges.
-    """
-
-    is_multiplex: bool
-    layers: list[str] | None
-    declares_pairs: bool
-    actor: Columns = field(default_factory=list)
-    vertex: dict[str, Columns] = field(default_factory=dict)
-    edge: dict[tuple[str, str], Columns] = field(default_factory=dict)
-    every_intra_edge: Columns = field(default_factory=list)
-    every_inter_edge: Columns = field(default_factory=list)
-
-    def edge_columns(self, one: str, other: str) -> Columns:
-        """Columns of the values of an edge between two layers, or within one."""
-        general = self.every_intra_edge if one == other else self.every_inter_edge
-        return [*self.edge.get(_pair(one, other), []), *general]
-
-
-def read_schema(sections: Sections, path: Path) -> Schema:
-    """The declarations of a file; the first wrong line is an InputError."""
-    is_multiplex = _is_multiplex(sections, path)
-    layers, declares_pairs = _layers(sections.get("LAYERS"), is_multiplex, path)
-    schema = Schema(is_multiplex, layers, declares_pairs)
-    known = None if layers is None else set(layers)
-    seen: set[tuple[int, str]] = set()
-    for _, attribute, line in _declarations(sections, "ACTOR ATTRIBUTES", (0,), path):
-        _add(schema.actor, attribute, seen, path, line)
-    for keys, attribute, line in _declarations(sections, "VERTEX ATTRIBUTES", (1,), path):
-        _check_known(keys, known, path, line)
-        _add(schema.vertex.setdefault(keys[0], []), attribute, seen, path, line)
-    for section, allowed, general in (
-        ("EDGE ATTRIBUTES", (0, 1, 2), (schema.every_intra_edge, schema.every_inter_edge)),
-        ("INTRALAYER EDGE ATTRIBUTES", (0, 1), (schema.every_intra_edge,)),
-        ("INTERLAYER EDGE ATTRIBUTES", (0, 2), (schema.every_inter_edge,)),
-    ):
-        for keys, attribute, line in _declarations(sections, section, allowed, path):
-            _check_known(keys, known, path, line)
-            columns = (schema.edge.setdefault(_pair(keys[0], keys[-1]), []),) if keys else general
-            for column in columns:
-                _add(column, attribute, seen, path, line)
-    return schema
-
-
-def layer_name_problem(name: str) -> str | None:
-    """What is wrong with a layer's name, or None."""
-    if not name:
-        return "an empty layer name, expected at least one character"
-    if len(name.encode()) > MAX_ID_BYTES:
-        return f"layer {quoted(name)} has a name of more than {MAX_ID_BYTES} bytes"
-    return None
-
-
-def _pair(one: str, other: str) -> tuple[str, str]:
-    return (one, other) if one <= other else (other, one)
-
-
-def _is_multiplex(sections: Sections, path: Path) -> bool:
-    version, kind = sections.value("VERSION"), sections.value("TYPE")
-    if version and version[0] not in _VERSIONS:
-        raise InputError(f"version {quoted(version[0])}, expected 3.0", path, version[1])
-    if kind and kind[0].lower() not in ("multiplex", "multilayer"):
-        raise InputError(f"type {quoted(kind[0])}, expected multiplex or multilayer", path, kind[1])
-    is_multiplex = kind is None or kind[0].lower() == "multiplex"
-    for name in ("INTERLAYER EDGES", "INTERLAYER EDGE ATTRIBUTES"):
-        if is_multiplex and len(sections.get(name)):
-            line = int(sections.get(name).line[0])
-            raise InputError(f"#{name} in a file of type multiplex, expected #TYPE multilayer", path, line)
-    return is_multiplex
-
-
-def _layers(rows: Rows, is_multiplex: bool, path: Path) -> tuple[list[str] | None, bool]:
-    """Declared layers in order, or None, and whether a pair of different layers is among the declarations."""
-    names: dict[str, bool] = {}  # is the layer itself declared, or only a pair with it?
-    pairs = False
-    width = 1 if is_multiplex else 2
-    expected = "layer," * width + "DIRECTED or " + "layer," * width + "UNDIRECTED"
-    for number in range(len(rows)):
-        fields, line = rows.row(number), int(rows.line[number])
-        keys, flags = fields[:width], fields[width:]
-        if not _DIRECTIONS & {flag.upper() for flag in flags}:
-            raise InputError(f"{quoted(','.join(fields))}, expected {expected}", path, line)
-        for name in keys:
-            problem = layer_name_problem(name)
-            if problem:
-                raise InputError(problem, path, line)
-        if keys[0] != keys[-1]:
-            pairs = True
-            for name in keys:
-                names.setdefault(name, False)
-        elif names.get(keys[0]):
-            raise InputError(f"layer {quoted(keys[0])} is declared twice, expected once", path, line)
-        else:
-            names[keys[0]] = True
-    return list(names) or None, pairs
-
-
-def _declarations(
-    sections: Sections, section: str, allowed: tuple[int, ...], path: Path
-) -> list[tuple[list[str], Attribute, int]]:
-    """Rows ``[layer,[layer,]]name,TYPE`` as (layers, attribute, line); ``allowed`` numbers of layers."""
-    rows = sections.get(section)
-    found = []
-    for number in range(len(rows)):
-        fields, line = rows.row(number), int(rows.line[number])
-        if len(fields) - 2 not in allowed:
-            forms = " or ".join("layer," * count + "name,TYPE" for count in allowed)
-            raise InputError(f"{quoted(','.join(fields))}, expected {forms}", path, line)
-        *keys, name, kind = fields
-        if kind.upper() not in _NUMBER_TYPES | _TEXT_TYPES:
-            raise InputError(f"attribute type {quoted(kind)}, expected STRING or NUMERIC", path, line)
-        if not name:
-            raise InputError("an attribute with an empty name, expected at least one character", path, line)
-        found.append((keys, Attribute(name, kind.upper() in _NUMBER_TYPES), line))
-    return found
-
-
-def _check_known(keys: list[str], layers: set[str] | None, path: Path, line: int) -> None:
-    for name in keys:
-        if layers is not None and name not in layers:
-            raise InputError(f"unknown layer {quoted(name)}, expected one of those under #LAYERS", path, line)
-
-
-def _add(columns: Columns, attribute: Attribute, seen: set[tuple[int, str]], path: Path, line: int) -> None:
-    """Add an attribute; ``seen`` holds the names that lists of columns, known by their identity, have already."""
-    key = (id(columns), attribute.name)
-    if key in seen:
-        raise InputError(f"attribute {quoted(attribute.name)} is declared twice, expected once", path, line)
-    seen.add(key)
-    columns.append(attribute)
-
-
-# Rows of an ``.mpx`` file placed in their layers, and the values that follow in them as declared.
-
-
-@dataclass(frozen=True)
-class Places:
-    """Rows of a section whose fields ``layer_fields`` name layers; the first fields are called ``named``."""
-
-    rows: Rows
-    named: tuple[str, ...]
-    layer_fields: tuple[int, ...]
-
-
-# ---- layers --------------------------------------------------------------------------------------------
-
-
-def check_width(place: Places, path: Path) -> None:
-    """Every row has at least the fields that say what it is about."""
-    row = first_true(place.rows.count < len(place.named))
-    if row is not None:
-        raise InputError(_wrong_width(place.rows, row, place.named), path, int(place.rows.line[row]))
-
-
-def _wrong_width(rows: Rows, row: int, expected: Sequence[str]) -> str:
-    found = quoted(",".join(rows.row(row)))
-    return f"{found} has {rows.count[row]} values, expected {len(expected)}: {printable(','.join(expected), 200)}"
-
-
-def layers_in_order(places: Sequence[Places], path: Path) -> list[str]:
-    """Layers as the rows name them, each when first seen."""
-    names: dict[str, None] = {}
-    for place in places:
-        # Field by field within a row: two columns side by side, read along the rows.
-        columns = [place.rows.column(field) for field in dict.fromkeys(place.layer_fields)]
-        along = np.arange(len(place.rows) * len(columns)).reshape(len(columns), -1).T.ravel()
-        found = pc.unique(pa.chunked_array(columns, pa.large_string()).take(pa.array(along))).to_pylist()
-        for name in found:
-            problem = layer_name_problem(name)
-            if problem:
-                hits = [pc.index(column, name).as_py() for column in columns]
-                row = min(hit for hit in hits if hit >= 0)
-                raise InputError(problem, path, int(place.rows.line[row]))
-        names.update(dict.fromkeys(found))
-    return list(names)
-
-
-def layer_numbers(place: Places, layers: list[str], path: Path) -> list[NDArray[np.int64]]:
-    """For every layer field its layers' numbers, one for each row."""
-
-    def error(message: str, row: int) -> InputError:
-        return InputError(message, path, int(place.rows.line[row]))
-
-    return [number_layers(pa.chunked_array([place.rows.column(f)]), layers, error) for f in place.layer_fields]
-
-
-# ---- values --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Values:
-    """The declared values behind the key fields of rows: row r has the columns ``columns[kind[r]]``."""
-
-    rows: Rows
-    kind: NDArray[np.int64]
-    columns: list[Columns]
-    first: int
-
-    def wanted(self, name: str, *, numbers: bool) -> NDArray[np.int64]:
-        """(rows,) the field that holds attribute ``name``, or -1; ``numbers``: only if it is declared numeric."""
-        position = np.full(max(len(self.columns), 1), -1, dtype=np.int64)
-        for kind, place in self._places[numbers].get(name, ()):
-            position[kind] = self.first + place
-        return position[self.kind]
-
-    @cached_property
-    def _places(self) -> dict[bool, dict[str, list[tuple[int, int]]]]:
-        """Of numeric attributes, and of all: by name the kinds that have it, each with its place (the last wins)."""
-        places: dict[bool, dict[str, list[tuple[int, int]]]] = {True: {}, False: {}}
-        for kind, columns in enumerate(self.columns):
-            for place, attribute in enumerate(columns):
-                for found in (places[False], *([places[True]] if attribute.is_number else [])):
-                    found.setdefault(attribute.name, []).append((kind, place))
-        return places
-
-    def numbers(self, name: str, default: float, path: Path) -> NDArray[np.float64] | None:
-        """(rows,) values of a numeric attribute; None where no row has it."""
-        field = self.wanted(name, numbers=True)
-        if (field < 0).all():
-            return None
-        having = np.flatnonzero(field >= 0)
-        texts = self.rows.fields.take(pa.array(self.rows.start[having] + field[having]))
-        values = np.full(len(field), default)
-        try:
-            values[having] = parse_numbers(pa.chunked_array([texts]), printable(name), "values")
-        except RowError as problem:
-            raise InputError(problem.message, path, int(self.rows.line[having[problem.row]])) from None
-        return values
-
-
-def values_of(place: Places, kind: NDArray[np.int64], columns_of: Callable[[int], Columns], path: Path) -> Values:
-    """Rows with their columns, told by ``kind`` (a number); every row must have exactly the declared values."""
-    kinds, kind_of_row = np.unique(kind, return_inverse=True)
-    columns = [columns_of(number) for number in kinds.tolist()]
-    width = np.array([len(place.named) + len(declared) for declared in columns] or [0])
-    row = first_true(place.rows.count != width[kind_of_row])
-    if row is not None:
-        expected = [*place.named, *(attribute.name for attribute in columns[kind_of_row[row]])]
-        raise InputError(_wrong_width(place.rows, row, expected), path, int(place.rows.line[row]))
-    return Values(place.rows, kind_of_row, columns, len(place.named))
-
-
-def first_true(mask: NDArray[np.bool_]) -> int | None:
-    return int(mask.argmax()) if mask.any() else None
-
-
-# The ``.mpx`` files of uunet (Python) and multinet (R): sections of comma-separated rows.
-#
-# What becomes of them here:
-#
-# - Directed layers become undirected; loops leave their node; the largest weight of repeated edges stays.
-# - Type multiplex (the default): nodes that share an actor are linked. Type multilayer: inter links are exactly the
-#   rows that join two layers, if there are such rows, if #LAYERS declares a pair of different layers, or if a section
-#   #INTERLAYER EDGES occurs; otherwise nodes that share an actor are linked.
-# - A node is an actor in a layer: in an edge, in a loop, or under #VERTICES. An actor that is only under #ACTORS is
-#   none.
-# - Layers come in the order of #LAYERS; without that section, in the order in which vertices and then edges name them.
-# - The numeric edge attribute ``weight`` is the weight; other edge attributes are passed over.
-# - Numeric vertex attributes called ``h:NAME`` and ``v:NAME`` are horizontal and vertical features. All other
-#   attributes of vertices and actors are kept as text. (Actor attributes are never features: they would tell who is
-#   who.)
-
-
-_INTRA = (("actor", "actor", "layer"), (2, 2))
-_INTER = (("actor", "layer", "actor", "layer"), (1, 3))
-
-
-def read(path: Path) -> MultiplexGraph:
-    """Read a file; see the module for what becomes of its parts. Every problem is an InputError with its line."""
-    text = read_text(path)
-    sections = cut(text, path)
-    schema = read_schema(sections, path)
-    vertices = Places(sections.get("VERTICES"), ("actor", "layer"), (1,))
-    edges = [
-        Places(sections.get("EDGES"), *(_INTRA if schema.is_multiplex else _INTER)),
-        Places(sections.get("INTRALAYER EDGES"), *_INTRA),
-        Places(sections.get("INTERLAYER EDGES"), *_INTER),
-    ]
-    if not sections.present and not len(edges[0].rows):
-        raise InputError("no edges and no sections, expected a multiplex in the .mpx format", path)
-    places = [vertices, *edges]
-    for place in places:
-        check_width(place, path)
-    most_nodes = len(vertices.rows) + 2 * sum(len(place.rows) for place in edges)
-    attributes = {attribute for columns in schema.vertex.values() for attribute in columns}
-    check_filled(most_nodes, len(attributes) + len(schema.actor), len(text), path)
-    layers = schema.layers if schema.layers is not None else layers_in_order(places, path)
-    numbers = [layer_numbers(place, layers, path) for place in places]
-
-    nodes = _node_table(vertices, numbers[0][0], layers, schema, path)
-    tables = [_edge_table(*parts, layers, schema, path) for parts in zip(edges, numbers[1:], strict=True)]
-    table = _joined(tables)
-    lines = {"nodes": vertices.rows.line, "edges": np.concatenate([place.rows.line for place in edges])}
-    try:
-        graph = build(layers, table, nodes)
-    except RowError as problem:
-        raise InputError(problem.message, path, int(lines[problem.table][problem.row])) from None
-    explicit = schema.declares_pairs or "INTERLAYER EDGES" in sections.present or graph.n_inter > 0
-    if not explicit:
-        graph = link_by_id(graph)
-    return _with_actor_attributes(graph, sections, schema, path, len(text))
-
-
-def _node_table(place: Places, layer: NDArray[np.int64], layers: list[str], schema: Schema, path: Path) -> NodeTable:
-    values = values_of(place, layer, lambda number: schema.vertex.get(layers[number], []), path)
-    declared = list(dict.fromkeys(attribute for columns in schema.vertex.values() for attribute in columns))
-    features = {attribute.name for attribute in declared if attribute.is_number and attribute.name[:2] in ("h:", "v:")}
-    texts = dict.fromkeys(name for name, is_number in declared if not (is_number and name in features))
-    return NodeTable(
-        ids=place.rows.column(0),
-        layer=layer,
-        horizontal_features=_features(values, "h:", declared, path),
-        vertical_features=_features(values, "v:", declared, path),
-        attributes={name: pc.fill_null(place.rows.scattered(_text_field(values, name)), "") for name in texts},
-    )
-
-
-def _text_field(values: Values, name: str) -> NDArray[np.int64]:
-    """The field of a text attribute; one called as a feature is no text where it is numeric."""
-    field = values.wanted(name, numbers=False)
-    if name[:2] in ("h:", "v:"):
-        field = np.where(values.wanted(name, numbers=True) >= 0, -1, field)
-    return field
-
-
-def _features(values: Values, prefix: str, declared: Columns, path: Path) -> Features | None:
-    """Numeric attributes whose names start with ``prefix``; zero in layers that do not declare them."""
-    names = [name for name, is_number in declared if is_number and name.startswith(prefix)]
-    if not names:
-        return None
-    columns = [values.numbers(name, 0.0, path) for name in names]
-    zeros = np.zeros(len(values.rows))
-    with np.errstate(over="ignore"):  # a value beyond float32 becomes infinite, which Features refuses
-        matrix = np.stack([zeros if column is None else column for column in columns], axis=1).astype(np.float32)
-    if not np.isfinite(matrix).all():
-        row, column = np.argwhere(~np.isfinite(matrix))[0]
-        raise InputError(f"{printable(names[column])} is too large for a feature", path, int(values.rows.line[row]))
-    return Features(tuple(name.removeprefix(prefix) for name in names), matrix)
-
-
-def _edge_table(
-    place: Places, layer: list[NDArray[np.int64]], layers: list[str], schema: Schema, path: Path
-) -> EdgeTable:
-    def columns_of(number: int) -> Columns:
-        one, other = divmod(number, len(layers))
-        return schema.edge_columns(layers[one], layers[other])
-
-    values = values_of(place, layer[0] * max(len(layers), 1) + layer[1], columns_of, path)
-    source, target = (field for field, name in enumerate(place.named) if name == "actor")
-    return EdgeTable(
-        source=place.rows.column(source),
-        source_layer=layer[0],
-        target=place.rows.column(target),
-        target_layer=layer[1],
-        weight=values.numbers("weight", 1.0, path),
-    )
-
-
-def _joined(tables: Sequence[EdgeTable]) -> EdgeTable:
-    weight = None
-    if any(table.weight is not None for table in tables):
-        weight = np.concatenate([np.ones(len(t.source)) if t.weight is None else t.weight for t in tables])
-    return EdgeTable(
-        source=pa.chunked_array([table.source for table in tables], pa.large_string()),
-        source_layer=np.concatenate([table.source_layer for table in tables]),
-        target=pa.chunked_array([table.target for table in tables], pa.large_string()),
-        target_layer=np.concatenate([table.target_layer for table in tables]),
-        weight=weight,
-    )
-
-
-def _with_actor_attributes(
-    graph: MultiplexGraph, sections: Sections, schema: Schema, path: Path, size: int
-) -> MultiplexGraph:
-    """Attributes of actors given to each of their nodes, where the vertex has no value of that name itself."""
-    place = Places(sections.get("ACTORS"), ("actor",), ())
-    values = values_of(place, np.zeros(len(place.rows), dtype=np.int64), lambda _: schema.actor, path)
-    actors = place.rows.column(0)
-    first = pc.index_in(actors, value_set=actors).to_numpy(zero_copy_only=False)
-    row = first_true(first != np.arange(len(actors)))
-    if row is not None:
-        raise InputError(
-            f"actor {quoted(actors[row].as_py())} is listed twice, expected once", path, int(place.rows.line[row])
-        )
-    attributes = dict(graph.attributes)
-    row_of_node = pc.index_in(graph.ids, value_set=actors)
-    for name, _ in schema.actor:
-        of_actors = place.rows.scattered(values.wanted(name, numbers=False))
-        column = pc.fill_null(taken(of_actors, row_of_node, name, size, path), "")
-        own = attributes.get(name)
-        attributes[name] = column if own is None else pc.if_else(pc.equal(own, ""), column, own)
-    return replace(graph, attributes=attributes)
-
-
-# Writing ``.mpx`` files that uunet reads, and that we read back as the same graph.
-#
-# Type multiplex where the inter links are what the ids imply, else multilayer with a row for every link. Nodes
-# without links, and all nodes of a graph with features or attributes, stand under #VERTICES.
-
-
-_UNWRITABLE = r"[,\n\r\x00]|^[ \t]|[ \t]$"
-_UNWRITABLE_START = r"^(#|--)"
-
-
-def write(graph: MultiplexGraph, path: Path) -> list[Path]:
-    """Write a graph; OutputError where an id, name or text has characters that the format cannot hold."""
-    _check_texts(graph)
-    is_multiplex = graph.inter_weight is None and np.array_equal(links_of_shared_ids(graph), graph.inter)
-    sections = [
-        ("VERSION", ["3.0"]),
-        ("TYPE", ["multiplex" if is_multiplex else "multilayer"]),
-        ("LAYERS", _layer_rows(graph, is_multiplex)),
-        ("VERTEX ATTRIBUTES", _attribute_rows(graph)),
-        ("EDGE ATTRIBUTES", ["weight,NUMERIC"] if _weighted(graph) else []),
-        ("VERTICES", _vertex_rows(graph, is_multiplex)),
-        ("EDGES", _edge_rows(graph, is_multiplex)),
-    ]
-    # uunet stumbles over an empty section other than the last, and over empty lines within one.
-    parts = [f"#{name}\n" + "".join(f"{row}\n" for row in rows) for name, rows in sections if rows or name == "EDGES"]
-    return write_files({path: "\n".join(parts).encode()})
-
-
-def _weighted(graph: MultiplexGraph) -> bool:
-    return graph.intra_weight is not None or graph.inter_weight is not None
-
-
-def _layer_rows(graph: MultiplexGraph, is_multiplex: bool) -> list[str]:
-    if is_multiplex:
-        return [f"{layer},UNDIRECTED" for layer in graph.layers]
-    # Declaring a pair of different layers says that the inter links are the rows, even if there are none.
-    pairs = np.unique(graph.node_layer[graph.inter], axis=0).tolist() or [(0, 1)]
-    return [f"{layer},{layer},UNDIRECTED" for layer in graph.layers] + [
-        f"{graph.layers[one]},{graph.layers[other]},UNDIRECTED" for one, other in pairs
-    ]
-
-
-def _attribute_rows(graph: MultiplexGraph) -> list[str]:
-    features = [f"{name},NUMERIC" for name in _feature_names(graph)]
-    texts = [f"{name},STRING" for name in graph.attributes]
-    return [f"{layer},{declared}" for layer in graph.layers for declared in features + texts]
-
-
-def _feature_names(graph: MultiplexGraph) -> list[str]:
-    horizontal, vertical = graph.horizontal_features, graph.vertical_features
-    return [f"h:{name}" for name in (horizontal.names if horizontal else ())] + [
-        f"v:{name}" for name in (vertical.names if vertical else ())
-    ]
-
-
-def _vertex_rows(graph: MultiplexGraph, is_multiplex: bool) -> list[str]:
-    columns: list[pa.Array] = []
-    for part in (graph.horizontal_features, graph.vertical_features):
-        columns += [_as_text(part.values[:, place]) for place in range(len(part.names))] if part else []
-    columns += graph.attributes.values()
-    listed = np.arange(graph.n_nodes)
-    if not columns:
-        linked = graph.intra if is_multiplex else np.concatenate([graph.intra, graph.inter])
-        listed = np.setdiff1d(listed, linked)
-    rows = pa.array(listed)
-    layers = _layer_column(graph, listed)
-    return _joined_fields([graph.ids.take(rows), layers, *(column.take(rows) for column in columns)])
-
-
-def _edge_rows(graph: MultiplexGraph, is_multiplex: bool) -> list[str]:
-    links = graph.intra if is_multiplex else np.concatenate([graph.intra, graph.inter])
-    source, target = (graph.ids.take(pa.array(links[:, end])) for end in (0, 1))
-    if is_multiplex:
-        columns = [source, target, _layer_column(graph, links[:, 0])]
-    else:
-        columns = [source, _layer_column(graph, links[:, 0]), target, _layer_column(graph, links[:, 1])]
-    if _weighted(graph):
-        weights = [
-            np.ones(len(part)) if weight is None else weight
-            for part, weight in ((graph.intra, graph.intra_weight), (graph.inter, graph.inter_weight))
-        ]
-        columns.append(_as_text(np.concatenate(weights)[: len(links)]))
-    return _joined_fields(columns)
-
-
-def _layer_column(graph: MultiplexGraph, nodes: np.ndarray[tuple[int, ...], np.dtype[np.integer]]) -> pa.Array:
-    return pa.array(graph.layers, pa.large_string()).take(pa.array(graph.node_layer[nodes]))
-
-
-def _as_text(values: np.ndarray[tuple[int, ...], np.dtype[np.floating]]) -> pa.Array:
-    """The shortest texts that read as the same numbers."""
-    return pa.array(np.ascontiguousarray(values)).cast(pa.large_string())
-
-
-def _joined_fields(columns: list[pa.Array]) -> list[str]:
-    rows: list[str] = pc.binary_join_element_wise(*columns, pa.scalar(",", pa.large_string())).to_pylist()
-    return rows
-
-
-def _check_texts(graph: MultiplexGraph) -> None:
-    _refuse(graph.ids, "node id", f"{_UNWRITABLE}|{_UNWRITABLE_START}")
-    _refuse(graph.layers, "layer name", f"{_UNWRITABLE}|{_UNWRITABLE_START}")
-    features = _feature_names(graph)
-    _refuse(features, "feature", _UNWRITABLE)
-    _refuse(graph.attributes.keys(), "attribute", _UNWRITABLE)
-    for name, column in graph.attributes.items():
-        if not name or name in features:
-            raise OutputError(f"an .mpx file cannot hold an attribute called {quoted(name)}; use the parquet format")
-        _refuse(column, f"value of {quoted(name)}", _UNWRITABLE)
-
-
-def _refuse(texts: pa.Array | Iterable[str], what: str, pattern: str) -> None:
-    column = texts if isinstance(texts, pa.Array) else pa.array(list(texts), pa.large_string())
-    found = pc.match_substring_regex(column, pattern)
-    if pc.any(found).as_py():
-        text = column[pc.index(found, True).as_py()].as_py()
-        raise OutputError(
-            f"an .mpx file cannot hold the {what} {quoted(text)}: commas, line breaks, blanks at an end "
-            "and '#' or '--' at the start of a name mean something else there; use the parquet format"
-        )
 
 
 FORMAT = Format(

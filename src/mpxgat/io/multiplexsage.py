@@ -6,9 +6,10 @@
   count 0, 1, 2, … along the list, as in the published files, both are the same; where all ids are texts, a number can
   only be a position and is read as one; in any other file nothing tells, and numbers are ids.
 - ``train_removed`` marks links that the file's author held out. `read` takes them in, `read_training` leaves them out.
-- We write ids 0, 1, 2, … and our own id as ``name``; sheets 0, 1, 2, … with the layers' names under ``graph.layers``;
-  ``weight`` on links, features as lists ``h`` and ``v``, texts as an object ``attributes``. The reader takes all of
-  these where present. Entries it does not know (``val``, ``test``, ``marked``, …) are passed over.
+- We write ids 0, 1, 2, …, which public readers of this format count on, and our own id as ``name``; sheets 0, 1, 2, …
+  with the layers' names under ``graph.layers``; ``weight`` on links, features as lists ``h`` and ``v``, texts as an
+  object ``attributes``. The reader takes all of these where present. Entries it does not know (``val``, ``test``,
+  ``marked``, …) are passed over.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from mpxgat.build import EdgeTable, NodeTable, RowError, build
-from mpxgat.errors import GraphError, InputError, quoted
+from mpxgat.errors import GraphError, InputError, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph
 from mpxgat.io.files import check_filled, read_text, write_files
 from mpxgat.io.registry import Format
@@ -47,6 +48,8 @@ def _read(path: Path, *, with_removed: bool) -> MultiplexGraph:
     content, size = _load(path)
     head = content.get("graph")
     head = head if isinstance(head, dict) else {}  # networkx 1 wrote a list of pairs
+    if content.get("directed") is True:
+        warn_of_data("directed links are read as undirected ones", path)
     nodes, links = _entries(content, path)
     layers, layer = _sheets(nodes, head, path)
     names = [entry.get("name", entry["id"]) for entry in nodes]
@@ -237,10 +240,7 @@ def _attributes(nodes: list[Entry], head: Entry, path: Path, size: int) -> dict[
     }
 
 
-# Writing the node-link JSON of MultiplexSAGE, whole or with links marked as held out.
-#
-# Ids and sheets are the numbers 0, 1, 2, … that the public readers of this format count on; names stand beside them.
-
+# ---- writing -----------------------------------------------------------------------------------------
 
 _FEATURES = (("h", "horizontal_features"), ("v", "vertical_features"))
 
@@ -275,9 +275,6 @@ def write_with_held_out(
         f'{_dump(head)}, "nodes": {_dump_list(_node_entries(graph, marked))}, "links": {_dump_list(links)}}}\n'
     )
     return write_files({path: text.encode()})
-
-
-# ---- writing -------------------------------------------------------------------------------------------
 
 
 def _node_entries(graph: MultiplexGraph, marked: NDArray[np.bool_]) -> list[Entry]:

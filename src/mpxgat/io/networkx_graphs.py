@@ -2,7 +2,8 @@
 
 Coming in, directed graphs and multigraphs become simple and undirected; of parallel edges the largest ``weight`` stays.
 Node keys become text. Numeric node attributes called ``h:NAME`` and ``v:NAME`` are horizontal and vertical features (a
-node without one has 0), text attributes are kept as text, other attributes are passed over.
+node without one has 0), text attributes are kept as text. Directions and all other attributes are passed over, which a
+DataWarning says.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ import numpy as np
 import pyarrow as pa
 
 from mpxgat.build import EdgeTable, NodeTable, RowError, build, link_by_id, links_of_shared_ids
-from mpxgat.errors import GraphError, InputError, OutputError, quoted
+from mpxgat.errors import GraphError, InputError, OutputError, listed, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph, Node, describe
 
 Anchor = tuple[tuple[Hashable, Hashable], tuple[Hashable, Hashable]]
 _EXPLICIT = "explicit"  # graph attribute "inter": the inter links are the edges, even if there are none
+_KINDS = (("kind", "intra"), ("kind", "inter"))  # attributes of edges that `to_networkx` gives
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -119,6 +121,7 @@ class _Tables:
     source: list[int] = field(default_factory=list)
     target: list[int] = field(default_factory=list)
     weight: list[float] = field(default_factory=list)
+    edge_data: set[str] = field(default_factory=set)
 
     def add_node(self, key: Hashable, node: Node, data: Mapping[Any, Any]) -> int:
         if node in self.known:
@@ -133,6 +136,7 @@ class _Tables:
         return len(self.ids) - 1
 
     def add_edge(self, source: int, target: int, data: Mapping[Any, Any]) -> None:
+        self.edge_data.update(str(name) for name, value in data.items() if (name, value) not in _KINDS)
         weight = data.get("weight", 1.0)
         if not _is_number(weight):
             ends = " and ".join(quoted(self.ids[row]) for row in (source, target))
@@ -167,6 +171,18 @@ class _Tables:
         except UnicodeEncodeError as problem:
             raise InputError(f"{quoted(problem.object)} holds half a surrogate pair, expected text") from None
 
+    def say_what_is_passed_over(self, graphs: Iterable[nx.Graph]) -> None:
+        if any(graph.is_directed() for graph in graphs):
+            warn_of_data("directed edges are read as undirected links")
+        others = sorted(self.edge_data - {"weight"})
+        if others:
+            warn_of_data(f"attributes of edges passed over: {listed(others)}; of them, weight is read")
+        others = sorted({str(name) for data in self.data for name, value in data.items() if not _is_read(name, value)})
+        if others:
+            warn_of_data(
+                f"attributes of nodes passed over: {listed(others)}; texts and numbers h:NAME, v:NAME are read"
+            )
+
     def _features(self, prefix: str) -> Features | None:
         def numbers(data: Mapping[Any, Any]) -> dict[str, Any]:
             return {
@@ -197,6 +213,12 @@ class _Tables:
             if isinstance(name, str) and isinstance(value, str) and name not in ("layer", "unit")
         )
         return {name: pa.array([_text(data.get(name)) for data in self.data], pa.large_string()) for name in names}
+
+
+def _is_read(name: Any, value: Any) -> bool:
+    if not isinstance(name, str):
+        return False
+    return isinstance(value, str) or name in ("layer", "unit") or (name[:2] in ("h:", "v:") and isinstance(value, Real))
 
 
 def _text(value: Any) -> str:
@@ -242,6 +264,7 @@ def _from_mapping(graphs: Mapping[Any, nx.Graph], anchors: Iterable[Anchor] | No
             raise InputError(f"anchor {quoted(anchor)} joins two nodes of one layer, expected two layers")
         tables.add_edge(one, other, {})
     graph = tables.graph()
+    tables.say_what_is_passed_over(graphs.values())
     return link_by_id(graph) if anchors is None else graph
 
 
@@ -253,6 +276,7 @@ def _from_single(graph: nx.Graph) -> MultiplexGraph:
     for source, target, data in graph.edges(data=True):
         tables.add_edge(rows[source], rows[target], data)
     result = tables.graph()
+    tables.say_what_is_passed_over([graph])
     explicit = result.n_inter > 0 or graph.graph.get("inter") == _EXPLICIT
     return result if explicit else link_by_id(result)
 

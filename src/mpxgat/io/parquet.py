@@ -1,12 +1,18 @@
-"""Whole numbers out of structs in Thrift's compact protocol, in which Parquet files describe themselves.
+"""The two tables of `mpxgat.io.tables` as Parquet files: ``X.parquet`` the edges, ``X.nodes.parquet`` the nodes.
 
-Nothing but numbers is kept, and only those asked for: what a stranger's file claims costs no memory here.
+``X.edges.parquet`` also goes with ``X.nodes.parquet``. Ids and layers are text or whole numbers, weights and
+features are numbers; in a column of units or attributes a value may be missing (null).
+
+Most of this file is defence. Parquet packs by encoding and by compression: some hundred bytes can say a billion times
+the same, and Arrow ends the whole process where statistics do not fit the schema. So what the heads of a column's pages
+claim and the lengths of the texts in its dictionary are looked at first, and columns that together would unpack to a
+hundred times the file and more are refused. (A child process that reads in our stead would need the same limits, and
+0.2 to 0.3 s to start and load Arrow, where a file of a thousand links is read in some milliseconds.)
 """
 
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,203 +26,121 @@ from pyarrow import parquet
 
 from mpxgat.errors import InputError, printable, quoted
 from mpxgat.graph import MultiplexGraph
+from mpxgat.io.columns import first_repeated
 from mpxgat.io.files import most_unpacked, read_bytes, write_files
 from mpxgat.io.registry import Format
-from mpxgat.io.tables import edges_of, graph_from_tables, nodes_of, nodes_path
+from mpxgat.io.tables import edges_of, nodes_of, nodes_path, read_tables
 
-FieldPath = tuple[int, ...]
-"""Where a number stands: numbers of the fields from outside in, and behind a list's field the place in the list."""
-Numbers = dict[FieldPath, int]
-
-_BOOLEANS, _BYTE, _WHOLES, _DOUBLE, _BINARY, _LISTS, _STRUCT = (1, 2), 3, (4, 5, 6), 7, 8, (9, 10), 12
-_MOST_DEPTH = 16
-_LAST_FIELD = 2**15 - 1
-
-
-def read_numbers(content: bytes, place: int, wanted: Callable[[FieldPath], bool]) -> tuple[Numbers, int]:
-    """The ``wanted`` numbers of the struct that begins at a place, and the place behind it; ValueError if none does."""
-    reader = _Reader(content, wanted)
-    try:
-        place = reader.struct(place, ())
-    except IndexError:
-        raise ValueError("a struct is cut off") from None
-    return reader.numbers, place
-
-
-class _Reader:
-    def __init__(self, content: bytes, wanted: Callable[[FieldPath], bool]):
-        self._content, self._wanted = content, wanted
-        self.numbers: Numbers = {}
-
-    def struct(self, place: int, path: FieldPath) -> int:
-        """The place behind the struct at ``place``."""
-        field, seen = 0, set[int]()
-        while kind := self._content[place] & 15:
-            step = self._content[place] >> 4
-            place += 1
-            if step:
-                field += step
-            else:
-                field, place = self._whole(place)
-            if field in seen:  # readers do not agree on which of the two counts
-                raise ValueError("a struct says something twice")
-            if not 0 < field <= _LAST_FIELD:
-                raise ValueError(f"a struct has a field {field}")
-            seen.add(field)
-            # A field's kind says itself what a boolean is; in a list it takes a byte.
-            place = place if kind in _BOOLEANS else self._value(place, kind, (*path, field))
-        return place + 1
-
-    def _value(self, place: int, kind: int, path: FieldPath) -> int:
-        """The place behind a value."""
-        if len(path) > _MOST_DEPTH:
-            raise ValueError("a struct is nested too deeply")
-        if kind in _WHOLES:
-            number, place = self._whole(place)
-            if self._wanted(path):
-                self.numbers[path] = number
-            return place
-        if kind == _BYTE or kind in _BOOLEANS:
-            return place + 1
-        if kind == _DOUBLE:
-            return place + 8
-        if kind == _BINARY:
-            size, place = self._varint(place)
-            return place + size
-        if kind in _LISTS:
-            return self._list(place, path)
-        if kind == _STRUCT:
-            return self.struct(place, path)
-        raise ValueError(f"a struct has a value of kind {kind}")
-
-    def _list(self, place: int, path: FieldPath) -> int:
-        head, place = self._content[place], place + 1
-        size, kind = head >> 4, head & 15
-        if size == 15:
-            size, place = self._varint(place)
-        if size > len(self._content):
-            raise ValueError("a struct has a list without end")
-        for number in range(size):
-            place = self._value(place, kind, (*path, number))
-            _ = self._content[place - 1]  # behind the end of the file there is nothing to skip
-        return place
-
-    def _whole(self, place: int) -> tuple[int, int]:
-        """A whole number in zigzag form, and the place behind it."""
-        number, place = self._varint(place)
-        return (number >> 1) ^ -(number & 1), place
-
-    def _varint(self, place: int) -> tuple[int, int]:
-        number = shift = 0
-        while True:
-            octet = self._content[place]
-            place += 1
-            number |= (octet & 127) << shift
-            shift += 7
-            if octet < 128:
-                return number, place
-            if shift > 63:
-                raise ValueError("a struct has a number without end")
-
-
-# What the pages of a Parquet column claim to unpack to: where they lie by the footer, how large by their own heads.
-#
-# The footer says how large, too, but pages are unpacked by what their heads say. A few kilobytes can hold heads that
-# claim gigabytes each, so they are looked at before anything is unpacked.
-
-
-# Where a head has what is asked for: numbers of the fields, from outside in.
-_KIND, _UNPACKED, _PACKED = (1,), (2,), (3,)
-_ENCODINGS = ((5, 2), (8, 4))  # in the two kinds of data pages
-_DICTIONARY_PAGE = 2
-_DICTIONARY_ENCODINGS = (2, 8)
-_OF_HEAD = frozenset((_KIND, _UNPACKED, _PACKED, *_ENCODINGS))
-
-# The footer: row groups (4), in each its columns (1), in each what is said of it (3), there these fields.
-_GROUPS, _COLUMNS, _SAID = 4, 1, 3
-_COMPRESSED, _DATA_PAGE, _DICTIONARY = 7, 9, 11
-_OF_COLUMN = frozenset((_COMPRESSED, _DATA_PAGE, _DICTIONARY))
-_COLUMN_DEPTH = 6
-_TAIL = 8  # bytes: how long the footer is, and four letters
-_MOST_FOOTER = 1 << 22  # bytes; read here in Python, which more of them would keep busy too long
+_SUFFIX = ".parquet"
+_MAGIC = b"PAR1"
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Where in the file one row group's part of a column lies."""
+class ParquetTable:
+    """A table in a Parquet file; a column is read, and its type checked, when it is asked for."""
 
-    start: int
-    length: int
+    path: Path
+    columns: ParquetColumns
 
+    @property
+    def names(self) -> list[str]:
+        return self.columns.names
 
-@dataclass(frozen=True)
-class Claims:
-    """Bytes that the pages of a column's piece unpack to, all of them and those of its dictionary."""
+    def text(self, name: str) -> pa.ChunkedArray:
+        column = self._checked(name, _is_text(self._type(name)), "text or whole numbers")
+        return self._complete(name, column).cast(pa.large_string())
 
-    unpacked: int
-    dictionary: int
+    def optional_text(self, name: str) -> pa.ChunkedArray:
+        kind = self._type(name)
+        plain = _is_text(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)
+        column = self._checked(name, plain, "text or numbers")
+        return column.cast(pa.large_string()).fill_null("")
 
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        kind = self._type(name)
+        column = self._checked(name, pa.types.is_floating(kind) or pa.types.is_integer(kind), "numbers")
+        numbers: NDArray[np.float64] = self._complete(name, column).to_numpy().astype(np.float64)
+        wrong = np.flatnonzero(~np.isfinite(numbers))
+        if len(wrong):
+            row = int(wrong[0])
+            raise self.error(f"{quoted(name)} is {numbers[row]}, expected a finite number", row)
+        return numbers
 
-class Footer:
-    """Where the pieces of columns lie, by a Parquet file's footer; ValueError if it does not say so.
+    def error(self, message: str, row: int) -> InputError:
+        return InputError(f"row {row + 1}: {message}", self.path)
 
-    Arrow knows it too, but ends the whole process where a piece's statistics do not fit its schema.
-    """
+    def header_error(self, message: str) -> InputError:
+        return InputError(message, self.path)
 
-    def __init__(self, content: bytes):
-        size = int.from_bytes(content[-_TAIL:-4], "little")
-        if size > _MOST_FOOTER:
-            raise ValueError(f"a footer of {size} bytes, expected at most {_MOST_FOOTER}")
-        start = len(content) - _TAIL - size
-        if start < 0:
-            raise ValueError("the footer is longer than the file")
-        self._numbers, _ = read_numbers(content, start, _is_of_column)
+    def _type(self, name: str) -> pa.DataType:
+        return self.columns.schema.field(name).type
 
-    def piece(self, group: int, column: int) -> Piece:
-        """Of a column in a row group."""
-        said = {field: self._numbers.get((_GROUPS, group, _COLUMNS, column, _SAID, field), 0) for field in _OF_COLUMN}
-        starts = [start for start in (said[_DICTIONARY], said[_DATA_PAGE]) if start]
-        if not starts:
-            raise ValueError("a column without pages")
-        return Piece(min(starts), said[_COMPRESSED])
+    def _checked(self, name: str, fits: bool, expected: str) -> pa.ChunkedArray:
+        if not fits:
+            found = printable(self._type(name))
+            raise self.header_error(f"column {quoted(name)} has the type {found}, expected {expected}")
+        return self.columns.read(name)
 
-
-def _is_of_column(path: FieldPath) -> bool:
-    return len(path) == _COLUMN_DEPTH and path[::2] == (_GROUPS, _COLUMNS, _SAID) and path[-1] in _OF_COLUMN
-
-
-def claims_of(content: bytes, piece: Piece) -> Claims:
-    """What the pages of a piece claim; ValueError where there are no pages.
-
-    Also for a dictionary that the first page of values does not use: nobody writes that, and it would go unseen.
-    """
-    place, end = piece.start, piece.start + piece.length
-    if not 0 <= place <= end <= len(content):
-        raise ValueError("a column lies outside of the file")
-    total = dictionary = 0
-    uses_dictionary: bool | None = None
-    while place < end:
-        head, place = read_numbers(content, place, _OF_HEAD.__contains__)
-        packed, unpacked = head.get(_PACKED, -1), head.get(_UNPACKED, -1)
-        if packed < 0 or unpacked < 0:
-            raise ValueError("a page without its sizes")
-        place += packed
-        total += unpacked
-        if head.get(_KIND) == _DICTIONARY_PAGE:
-            dictionary += unpacked
-        elif uses_dictionary is None:
-            uses_dictionary = any(head.get(field) in _DICTIONARY_ENCODINGS for field in _ENCODINGS)
-    if dictionary and uses_dictionary is False:
-        raise ValueError("a dictionary that the first page does not use")
-    return Claims(total, dictionary)
+    def _complete(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        if column.null_count:
+            row = int(np.flatnonzero(column.is_null().to_numpy())[0])
+            raise self.error(f"{quoted(name)} is missing (null), expected a value", row)
+        return column
 
 
-# Columns of a Parquet file, read one by one, none before it is known what it unpacks to.
-#
-# Parquet packs by encoding and by compression: some hundred bytes can say a billion times the same. So the heads of a
-# column's pages and the lengths of the texts in its dictionary are looked at first, and columns that together would
-# unpack to a hundred times the file and more are refused.
+def read_parquet(path: Path) -> MultiplexGraph:
+    """Read the edges at ``path`` and the nodes beside it, if they are there."""
+    return read_tables(path, _SUFFIX, read_parquet_table)
 
+
+def write_parquet(graph: MultiplexGraph, path: Path) -> list[Path]:
+    """Write edges and nodes."""
+    nodes = nodes_path(path, _SUFFIX)[0]
+    return write_files({path: parquet_bytes(edges_of(graph)), nodes: parquet_bytes(nodes_of(graph, path))})
+
+
+def read_parquet_table(path: Path) -> ParquetTable:
+    """One table, whatever its columns are."""
+    content = read_bytes(path)
+    if not content.startswith(_MAGIC):
+        raise InputError("this is no Parquet file, expected it to begin with 'PAR1'", path)
+    if not content.endswith(_MAGIC):
+        raise InputError("the Parquet file is cut off, expected it to end with 'PAR1'", path)
+    columns = ParquetColumns(content, path)
+    if (twice := first_repeated(columns.names)) is not None:
+        raise InputError(f"two columns are called {quoted(twice)}, expected different names", path)
+    return ParquetTable(path, columns)
+
+
+def parquet_bytes(table: pa.Table, *, arrow_schema: bool = False) -> bytes:
+    """A table as Parquet; ``arrow_schema`` keeps types that Parquet alone does not know, such as fixed-size lists."""
+    packed = _written(table, arrow_schema, "zstd", dictionary=True)
+    if table.nbytes > most_parquet(len(packed)):  # much of the same: our own reader would not believe it
+        return _written(table, arrow_schema, "none", dictionary=False)
+    return packed
+
+
+def _written(table: pa.Table, arrow_schema: bool, compression: str, *, dictionary: bool) -> bytes:
+    sink = io.BytesIO()
+    parquet.write_table(
+        table,
+        sink,
+        compression=compression,
+        use_dictionary=dictionary,
+        write_page_checksum=True,
+        store_schema=arrow_schema,
+    )
+    return sink.getvalue()
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    is_string = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return bool(is_string or pa.types.is_integer(kind))
+
+
+# ---- columns, read one by one, none before it is known what it unpacks to ----------------------------
 
 _LEAST_UNPACKED = 1 << 28
 _FEW_BYTES, _MANY_BYTES = 1 << 20, 1 << 24
@@ -347,122 +271,191 @@ def _lengths(column: pa.Array) -> NDArray[np.int64]:
     return np.asarray(lengths, dtype=np.int64)
 
 
-# The two tables of `mpxgat.io.tables` as Parquet files: ``X.parquet`` the edges, ``X.nodes.parquet`` the nodes.
-#
-# ``X.edges.parquet`` also goes with ``X.nodes.parquet``. Ids and layers are text or whole numbers, weights and
-# features are numbers; in a column of units or attributes a value may be missing (null).
+# ---- what pages claim to unpack to: where they lie by the footer, how large by their own heads -------
 
+# The footer says how large, too, but pages are unpacked by what their heads say.
+# Where a head has what is asked for: numbers of the fields, from outside in.
+_KIND, _UNPACKED, _PACKED = (1,), (2,), (3,)
+_ENCODINGS = ((5, 2), (8, 4))  # in the two kinds of data pages
+_DICTIONARY_PAGE = 2
+_DICTIONARY_ENCODINGS = (2, 8)
+_OF_HEAD = frozenset((_KIND, _UNPACKED, _PACKED, *_ENCODINGS))
 
-_SUFFIX = ".parquet"
-_MAGIC = b"PAR1"
+# The footer: row groups (4), in each its columns (1), in each what is said of it (3), there these fields.
+_GROUPS, _COLUMNS, _SAID = 4, 1, 3
+_COMPRESSED, _DATA_PAGE, _DICTIONARY = 7, 9, 11
+_OF_COLUMN = frozenset((_COMPRESSED, _DATA_PAGE, _DICTIONARY))
+_COLUMN_DEPTH = 6
+_TAIL = 8  # bytes: how long the footer is, and four letters
+_MOST_FOOTER = 1 << 22  # bytes; read here in Python, which more of them would keep busy too long
 
 
 @dataclass(frozen=True)
-class ParquetTable:
-    """A table in a Parquet file; a column is read, and its type checked, when it is asked for."""
+class Piece:
+    """Where in the file one row group's part of a column lies."""
 
-    path: Path
-    columns: ParquetColumns
-
-    @property
-    def names(self) -> list[str]:
-        return self.columns.names
-
-    def text(self, name: str) -> pa.ChunkedArray:
-        column = self._checked(name, _is_text(self._type(name)), "text or whole numbers")
-        return self._complete(name, column).cast(pa.large_string())
-
-    def optional_text(self, name: str) -> pa.ChunkedArray:
-        kind = self._type(name)
-        plain = _is_text(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)
-        column = self._checked(name, plain, "text or numbers")
-        return column.cast(pa.large_string()).fill_null("")
-
-    def numbers(self, name: str) -> NDArray[np.float64]:
-        kind = self._type(name)
-        column = self._checked(name, pa.types.is_floating(kind) or pa.types.is_integer(kind), "numbers")
-        numbers: NDArray[np.float64] = self._complete(name, column).to_numpy().astype(np.float64)
-        wrong = np.flatnonzero(~np.isfinite(numbers))
-        if len(wrong):
-            row = int(wrong[0])
-            raise self.error(f"{quoted(name)} is {numbers[row]}, expected a finite number", row)
-        return numbers
-
-    def error(self, message: str, row: int) -> InputError:
-        return InputError(f"row {row + 1}: {message}", self.path)
-
-    def header_error(self, message: str) -> InputError:
-        return InputError(message, self.path)
-
-    def _type(self, name: str) -> pa.DataType:
-        return self.columns.schema.field(name).type
-
-    def _checked(self, name: str, fits: bool, expected: str) -> pa.ChunkedArray:
-        if not fits:
-            found = printable(self._type(name))
-            raise self.header_error(f"column {quoted(name)} has the type {found}, expected {expected}")
-        return self.columns.read(name)
-
-    def _complete(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        if column.null_count:
-            row = int(np.flatnonzero(column.is_null().to_numpy())[0])
-            raise self.error(f"{quoted(name)} is missing (null), expected a value", row)
-        return column
+    start: int
+    length: int
 
 
-def read_parquet(path: Path) -> MultiplexGraph:
-    """Read the edges at ``path`` and the nodes beside it, if they are there."""
-    nodes = next((place for place in nodes_path(path, _SUFFIX) if os.path.exists(place)), None)
-    return graph_from_tables(read_parquet_table(path), None if nodes is None else read_parquet_table(nodes))
+@dataclass(frozen=True)
+class Claims:
+    """Bytes that the pages of a column's piece unpack to, all of them and those of its dictionary."""
+
+    unpacked: int
+    dictionary: int
 
 
-def write_parquet(graph: MultiplexGraph, path: Path) -> list[Path]:
-    """Write edges and nodes."""
-    nodes = nodes_path(path, _SUFFIX)[0]
-    return write_files({path: parquet_bytes(edges_of(graph)), nodes: parquet_bytes(nodes_of(graph, path))})
+class Footer:
+    """Where the pieces of columns lie, by a Parquet file's footer; ValueError if it does not say so.
+
+    Arrow knows it too, but ends the whole process where a piece's statistics do not fit its schema.
+    """
+
+    def __init__(self, content: bytes):
+        size = int.from_bytes(content[-_TAIL:-4], "little")
+        if size > _MOST_FOOTER:
+            raise ValueError(f"a footer of {size} bytes, expected at most {_MOST_FOOTER}")
+        start = len(content) - _TAIL - size
+        if start < 0:
+            raise ValueError("the footer is longer than the file")
+        self._numbers, _ = read_numbers(content, start, _is_of_column)
+
+    def piece(self, group: int, column: int) -> Piece:
+        """Of a column in a row group."""
+        said = {field: self._numbers.get((_GROUPS, group, _COLUMNS, column, _SAID, field), 0) for field in _OF_COLUMN}
+        starts = [start for start in (said[_DICTIONARY], said[_DATA_PAGE]) if start]
+        if not starts:
+            raise ValueError("a column without pages")
+        return Piece(min(starts), said[_COMPRESSED])
 
 
-def read_parquet_table(path: Path) -> ParquetTable:
-    """One table, whatever its columns are."""
-    content = read_bytes(path)
-    if not content.startswith(_MAGIC):
-        raise InputError("this is no Parquet file, expected it to begin with 'PAR1'", path)
-    if not content.endswith(_MAGIC):
-        raise InputError("the Parquet file is cut off, expected it to end with 'PAR1'", path)
-    columns = ParquetColumns(content, path)
-    names = columns.names
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"two columns are called {quoted(twice)}, expected different names", path)
-    return ParquetTable(path, columns)
+def _is_of_column(path: FieldPath) -> bool:
+    return len(path) == _COLUMN_DEPTH and path[::2] == (_GROUPS, _COLUMNS, _SAID) and path[-1] in _OF_COLUMN
 
 
-def parquet_bytes(table: pa.Table, *, arrow_schema: bool = False) -> bytes:
-    """A table as Parquet; ``arrow_schema`` keeps types that Parquet alone does not know, such as fixed-size lists."""
-    packed = _written(table, arrow_schema, "zstd", dictionary=True)
-    if table.nbytes > most_parquet(len(packed)):  # much of the same: our own reader would not believe it
-        return _written(table, arrow_schema, "none", dictionary=False)
-    return packed
+def claims_of(content: bytes, piece: Piece) -> Claims:
+    """What the pages of a piece claim; ValueError where there are no pages.
+
+    Also for a dictionary that the first page of values does not use: nobody writes that, and it would go unseen.
+    """
+    place, end = piece.start, piece.start + piece.length
+    if not 0 <= place <= end <= len(content):
+        raise ValueError("a column lies outside of the file")
+    total = dictionary = 0
+    uses_dictionary: bool | None = None
+    while place < end:
+        head, place = read_numbers(content, place, _OF_HEAD.__contains__)
+        packed, unpacked = head.get(_PACKED, -1), head.get(_UNPACKED, -1)
+        if packed < 0 or unpacked < 0:
+            raise ValueError("a page without its sizes")
+        place += packed
+        total += unpacked
+        if head.get(_KIND) == _DICTIONARY_PAGE:
+            dictionary += unpacked
+        elif uses_dictionary is None:
+            uses_dictionary = any(head.get(field) in _DICTIONARY_ENCODINGS for field in _ENCODINGS)
+    if dictionary and uses_dictionary is False:
+        raise ValueError("a dictionary that the first page does not use")
+    return Claims(total, dictionary)
 
 
-def _written(table: pa.Table, arrow_schema: bool, compression: str, *, dictionary: bool) -> bytes:
-    sink = io.BytesIO()
-    parquet.write_table(
-        table,
-        sink,
-        compression=compression,
-        use_dictionary=dictionary,
-        write_page_checksum=True,
-        store_schema=arrow_schema,
-    )
-    return sink.getvalue()
+# ---- whole numbers out of structs in Thrift's compact protocol, in which Parquet files describe themselves
+
+# Nothing but numbers is kept, and only those asked for: what a stranger's file claims costs no memory here.
+FieldPath = tuple[int, ...]
+"""Where a number stands: numbers of the fields from outside in, and behind a list's field the place in the list."""
+Numbers = dict[FieldPath, int]
+
+_BOOLEANS, _BYTE, _WHOLES, _DOUBLE, _BINARY, _LISTS, _STRUCT = (1, 2), 3, (4, 5, 6), 7, 8, (9, 10), 12
+_MOST_DEPTH = 16
+_LAST_FIELD = 2**15 - 1
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        return _is_text(kind.value_type)
-    is_string = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    return bool(is_string or pa.types.is_integer(kind))
+def read_numbers(content: bytes, place: int, wanted: Callable[[FieldPath], bool]) -> tuple[Numbers, int]:
+    """The ``wanted`` numbers of the struct that begins at a place, and the place behind it; ValueError if none does."""
+    reader = _Reader(content, wanted)
+    try:
+        place = reader.struct(place, ())
+    except IndexError:
+        raise ValueError("a struct is cut off") from None
+    return reader.numbers, place
+
+
+class _Reader:
+    def __init__(self, content: bytes, wanted: Callable[[FieldPath], bool]):
+        self._content, self._wanted = content, wanted
+        self.numbers: Numbers = {}
+
+    def struct(self, place: int, path: FieldPath) -> int:
+        """The place behind the struct at ``place``."""
+        field, seen = 0, set[int]()
+        while kind := self._content[place] & 15:
+            step = self._content[place] >> 4
+            place += 1
+            if step:
+                field += step
+            else:
+                field, place = self._whole(place)
+            if field in seen:  # readers do not agree on which of the two counts
+                raise ValueError("a struct says something twice")
+            if not 0 < field <= _LAST_FIELD:
+                raise ValueError(f"a struct has a field {field}")
+            seen.add(field)
+            # A field's kind says itself what a boolean is; in a list it takes a byte.
+            place = place if kind in _BOOLEANS else self._value(place, kind, (*path, field))
+        return place + 1
+
+    def _value(self, place: int, kind: int, path: FieldPath) -> int:
+        """The place behind a value."""
+        if len(path) > _MOST_DEPTH:
+            raise ValueError("a struct is nested too deeply")
+        if kind in _WHOLES:
+            number, place = self._whole(place)
+            if self._wanted(path):
+                self.numbers[path] = number
+            return place
+        if kind == _BYTE or kind in _BOOLEANS:
+            return place + 1
+        if kind == _DOUBLE:
+            return place + 8
+        if kind == _BINARY:
+            size, place = self._varint(place)
+            return place + size
+        if kind in _LISTS:
+            return self._list(place, path)
+        if kind == _STRUCT:
+            return self.struct(place, path)
+        raise ValueError(f"a struct has a value of kind {kind}")
+
+    def _list(self, place: int, path: FieldPath) -> int:
+        head, place = self._content[place], place + 1
+        size, kind = head >> 4, head & 15
+        if size == 15:
+            size, place = self._varint(place)
+        if size > len(self._content):
+            raise ValueError("a struct has a list without end")
+        for number in range(size):
+            place = self._value(place, kind, (*path, number))
+            _ = self._content[place - 1]  # behind the end of the file there is nothing to skip
+        return place
+
+    def _whole(self, place: int) -> tuple[int, int]:
+        """A whole number in zigzag form, and the place behind it."""
+        number, place = self._varint(place)
+        return (number >> 1) ^ -(number & 1), place
+
+    def _varint(self, place: int) -> tuple[int, int]:
+        number = shift = 0
+        while True:
+            octet = self._content[place]
+            place += 1
+            number |= (octet & 127) << shift
+            shift += 7
+            if octet < 128:
+                return number, place
+            if shift > 63:
+                raise ValueError("a struct has a number without end")
 
 
 FORMAT = Format(

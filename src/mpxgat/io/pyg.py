@@ -15,13 +15,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mpxgat.build import EdgeTable, NodeTable, RowError, build
-from mpxgat.errors import GraphError, InputError, MissingExtraError, OutputError, quoted
+from mpxgat.errors import GraphError, InputError, MissingExtraError, OutputError, listed, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph
 
 if TYPE_CHECKING:
     from torch_geometric.data import HeteroData
 
 EdgeType = tuple[str, str, str]
+_READ = {"num_nodes", "node_id", "x_horizontal", "x_vertical", "attributes", "edge_index", "edge_weight"}
 _PARTS = (("x_horizontal", "horizontal_features"), ("x_vertical", "vertical_features"))
 
 
@@ -62,19 +63,24 @@ def to_pyg(graph: MultiplexGraph) -> HeteroData:
 def from_pyg(data: HeteroData) -> MultiplexGraph:
     """The multiplex in a `HeteroData`: node types are layers, edge types between different ones hold inter links.
 
-    Directions, relation names and self-loops do not count. Ids are ``node_id``, or positions where that is missing;
+    Directions, relation names and self-loops do not count; what else there is (``x``, ``edge_attr`` …) is passed over,
+    which a DataWarning says. Ids are ``node_id``, or positions where that is missing;
     equal ids in two layers mean nothing. Problems are InputErrors that name the node or edge type.
     """
     if not isinstance(data, _hetero_data()):
         raise InputError(f"a {type(data).__name__}, expected torch_geometric.data.HeteroData")
     try:
-        return build(*_tables(data))
+        graph = build(*_tables(data))
     except RowError as problem:
         raise InputError(problem.message) from None
     except GraphError as problem:
         raise InputError(str(problem)) from None
     except UnicodeEncodeError as problem:
         raise InputError(f"{quoted(problem.object)} holds half a surrogate pair, expected text") from None
+    found = {str(key) for stores in (data.node_stores, data.edge_stores) for store in stores for key in store}
+    if found - _READ:
+        warn_of_data(f"passed over: {listed(sorted(found - _READ))}; read are {', '.join(sorted(_READ))}")
+    return graph
 
 
 def _hetero_data() -> Any:

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from mpxgat.build import RowError
-from mpxgat.errors import GraphError, InputError, SettingError, quoted
+from mpxgat.errors import GraphError, InputError, SettingError, quoted, warn_of_data
 from mpxgat.graph import MultiplexGraph
 
 
@@ -64,14 +68,48 @@ def choose_format(path: Path, name: str | None = None) -> Format:
 
 
 def read(path: str | PathLike[str], format: str | None = None) -> MultiplexGraph:
-    """Read a multiplex from a file; the format is told by the suffix unless it is named."""
+    """Read a multiplex from a file; the format is told by the suffix unless it is named.
+
+    Ids and names are taken as they are, character by character. What is passed over, or looks as if something else was
+    meant, is said in a `DataWarning`.
+    """
     path = Path(path)
     try:
-        return choose_format(path, format).read(path)
+        graph = choose_format(path, format).read(path)
+        check_spelling(graph, path)
+        return graph
     except RowError as problem:  # a reader should have named the line; name the row at least
         raise InputError(f"row {problem.row + 1} of the {problem.table}: {problem.message}", path) from None
     except GraphError as problem:
         raise InputError(str(problem), path) from None
+
+
+def check_spelling(graph: MultiplexGraph, path: Path) -> None:
+    """DataWarning if ids, or names of layers, differ only in blanks at an end, Unicode form or byte-order marks."""
+    for what, texts in (("ids", graph.ids), ("layers", pa.array(graph.layers, pa.large_string()))):
+        if _is_plain(texts):
+            continue
+        distinct = pc.unique(texts)
+        spelled = pc.replace_substring(pc.utf8_normalize(distinct, "NFC"), "\ufeff", "")
+        first = pc.index_in(trimmed := pc.utf8_trim_whitespace(spelled), value_set=trimmed).to_numpy()
+        again = np.flatnonzero(first != np.arange(len(first)))
+        if len(again):
+            one, other = (distinct[int(place)].as_py() for place in (first[again[0]], again[0]))
+            warn_of_data(
+                f"{len(again)} of the {what} are spelled as another but for blanks at an end, Unicode form or a "
+                f"byte-order mark, such as {one!a} and {other!a}: read as different ones",
+                path,
+            )
+
+
+def _is_plain(texts: pa.LargeStringArray) -> bool:
+    """Whether there are only visible characters of ASCII, as in most large files."""
+    if not len(texts):
+        return True
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[[texts.offset, texts.offset + len(texts)]]
+    octets = np.frombuffer(data or b"", dtype=np.uint8)[ends[0] : ends[1]]
+    return bool(octets.min(initial=ord("~")) > ord(" ") and octets.max(initial=0) <= ord("~"))
 
 
 def write(graph: MultiplexGraph, path: str | PathLike[str], format: str | None = None) -> list[Path]:

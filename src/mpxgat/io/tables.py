@@ -1,21 +1,19 @@
 """A multiplex as two tables, one of nodes and one of edges; CSV and Parquet files hold these.
 
 edges   source, source_layer, target, target_layer[, weight]; with one column ``layer`` in place of both layers
-        every row stays in its layer. Other columns are passed over.
+        every row stays in its layer. Other columns are passed over, and said to be. Links are undirected.
 nodes   id, layer[, unit][, h:NAME …][, v:NAME …][, further columns]: h: and v: are features for the horizontal
         and the vertical part, further columns are attributes. Without this table the nodes are the edges' ends.
 
-Inter links: with a column ``unit``, nodes that share one (unless it is empty) are copies, and rows that join two
-layers add to that. Without it, rows that join two layers are the inter links; if there are none either, nodes
-that share an id are copies.
+Inter links: with a column ``unit``, nodes that share one are copies, and rows that join two layers add to that; a unit
+that is blank, NA, N/A, NaN, null or None is none. Without it, rows that join two layers are the inter links; if there
+are none either, nodes that share an id are copies.
 """
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -23,21 +21,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyarrow import csv as arrow_csv
 
 from mpxgat.build import EdgeTable, NodeTable, RowError, build, encode, link_by_id
-from mpxgat.errors import InputError, OutputError, printable, quoted
+from mpxgat.errors import InputError, OutputError, listed, printable, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph
-from mpxgat.io.columns import Columns, parse_numbers, split_columns
-from mpxgat.io.files import read_utf8, write_files
-from mpxgat.io.registry import Format
+from mpxgat.io.columns import first_repeated, names_in_order, number_layers
 
 _HORIZONTAL, _VERTICAL = "h:", "v:"
 _NODE_COLUMNS = ("id", "layer", "unit")
+_WEIGHT = "weight"
+_EDGE_COLUMNS = ("source", "target", "layer", "source_layer", "target_layer", _WEIGHT)
+_NO_UNIT = r"^\s*(NA|#?N/A|(?i:nan|null|none))\s*$"
 
 
 class Table(Protocol):
     """A table in a file. Every failure is an InputError that names the file and the place in it."""
+
+    @property
+    def path(self) -> Path:
+        """The file."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -74,26 +76,60 @@ def nodes_path(path: Path, suffix: str) -> tuple[Path, Path]:
     return same, path.with_name(f"{base}.nodes{ending}{'' if packed else '.gz'}")
 
 
+def read_tables(path: Path, suffix: str, read: Callable[[Path], Table]) -> MultiplexGraph:
+    """The graph in the edges file ``path`` and the nodes file beside it, if it is there."""
+    edges = read(path)  # first: should a write have been interrupted, the nodes are there afterwards
+    nodes = next((place for place in nodes_path(path, suffix) if os.path.exists(place)), None)
+    return graph_from_tables(edges, None if nodes is None else read(nodes))
+
+
 def graph_from_tables(edges: Table, nodes: Table | None) -> MultiplexGraph:
     """The graph in a table of edges and, if there is one, a table of nodes."""
     source_layers, target_layers = _layer_columns(edges)
+    if nodes is None and not len(source_layers):
+        raise edges.header_error("a header and no rows below it, expected links")
+    _say_what_is_passed_over(edges)
     if nodes is None:
         layers = names_in_order([source_layers] if target_layers is None else [source_layers, target_layers])
     else:
-        layers = names_in_order([_needed(nodes, "layer")])
+        layers = names_in_order([needed_text(nodes, "layer")])
     source_layer = number_layers(source_layers, layers, edges.error)
     target_layer = source_layer if target_layers is None else number_layers(target_layers, layers, edges.error)
-    weight = edges.numbers("weight") if "weight" in edges.names else None
-    edge_table = EdgeTable(_needed(edges, "source"), source_layer, _needed(edges, "target"), target_layer, weight)
+    weight = edges.numbers(_WEIGHT) if _WEIGHT in edges.names else None
+    edge_table = EdgeTable(
+        needed_text(edges, "source"), source_layer, needed_text(edges, "target"), target_layer, weight
+    )
     node_table = None if nodes is None else _node_table(nodes, layers)
     try:
         graph = build(layers, edge_table, node_table, only_declared=nodes is not None)
     except RowError as problem:
         table = nodes if problem.table == "nodes" and nodes is not None else edges
         raise table.error(problem.message, problem.row) from None
+    _say_what_is_merged(edges, edge_table, graph)
     if nodes is not None and node_table is not None and "unit" in nodes.names:
         return _linked_by_unit(graph, nodes, node_table)
     return graph if graph.n_inter else link_by_id(graph)
+
+
+def _say_what_is_passed_over(edges: Table) -> None:
+    others = [name for name in edges.names if name not in _EDGE_COLUMNS]
+    if others:
+        warn_of_data(f"columns passed over: {listed(others)}; of links, ends, layers and weight are read", edges.path)
+
+
+def _say_what_is_merged(edges: Table, table: EdgeTable, graph: MultiplexGraph) -> None:
+    """DataWarning if some links stand in several rows; silence if all stand in two, once in each direction."""
+    links = graph.n_intra + graph.n_inter
+    if len(table.source) == links:
+        return
+    loops = pc.equal(table.source, table.target).to_numpy() & (table.source_layer == table.target_layer)
+    rows = len(loops) - int(loops.sum())
+    if rows not in (links, 2 * links):
+        warn_of_data(
+            f"{rows - links} rows say a link again, in the same or the other direction: links are undirected, "
+            "and the largest weight stays",
+            edges.path,
+        )
 
 
 def _layer_columns(edges: Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray | None]:
@@ -101,10 +137,11 @@ def _layer_columns(edges: Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray | Non
         if "target_layer" in edges.names:
             raise edges.header_error("columns 'layer' and 'target_layer', expected 'source_layer' and 'target_layer'")
         return edges.text("layer"), None
-    return _needed(edges, "source_layer"), _needed(edges, "target_layer")
+    return needed_text(edges, "source_layer"), needed_text(edges, "target_layer")
 
 
-def _needed(table: Table, name: str) -> pa.ChunkedArray:
+def needed_text(table: Table, name: str) -> pa.ChunkedArray:
+    """The column called ``name``; InputError if there is none."""
     if name not in table.names:
         found = ", ".join(quoted(known) for known in table.names[:10])
         raise table.header_error(f"no column {quoted(name)}; the columns are {found}")
@@ -112,8 +149,8 @@ def _needed(table: Table, name: str) -> pa.ChunkedArray:
 
 
 def _node_table(nodes: Table, layers: Sequence[str]) -> NodeTable:
-    ids = _needed(nodes, "id")
-    layer = number_layers(_needed(nodes, "layer"), layers, nodes.error)
+    ids = needed_text(nodes, "id")
+    layer = number_layers(needed_text(nodes, "layer"), layers, nodes.error)
     attributes = {
         name: nodes.optional_text(name).cast(pa.large_string()).combine_chunks()
         for name in nodes.names
@@ -139,7 +176,7 @@ def _features(nodes: Table, prefix: str, n_rows: int) -> Features | None:
 
 def _linked_by_unit(graph: MultiplexGraph, nodes: Table, table: NodeTable) -> MultiplexGraph:
     """The graph with nodes of one unit linked; a unit twice in a layer is an error that names the row."""
-    units = nodes.optional_text("unit")
+    units = _named_units(nodes)
     named = pc.not_equal(units, "").to_numpy()
     rows = np.flatnonzero(named)
     _, code = encode([units.filter(pa.array(named))])
@@ -162,6 +199,17 @@ def _linked_by_unit(graph: MultiplexGraph, nodes: Table, table: NodeTable) -> Mu
     return link_by_id(graph, keys.cast(pa.large_string()).combine_chunks())
 
 
+def _named_units(nodes: Table) -> pa.ChunkedArray:
+    """The column of units, empty where a text says that there is none: otherwise strangers would be linked."""
+    units = nodes.optional_text("unit")
+    none = pc.match_substring_regex(units, _NO_UNIT)
+    blank = pc.equal(pc.utf8_trim_whitespace(units), "")
+    words = pc.unique(units.filter(pc.and_not(none, blank))).to_pylist()
+    if words:
+        warn_of_data(f"units {listed(words)} are taken for none", nodes.path)
+    return pc.if_else(pc.or_(none, blank), pa.scalar("", units.type), units)
+
+
 # ---- writing -------------------------------------------------------------------------------------------
 
 
@@ -169,7 +217,7 @@ def edges_of(graph: MultiplexGraph) -> pa.Table:
     """The table of edges: all intra links, then all inter links; a weight column if there are weights."""
     links = np.concatenate([graph.intra, graph.inter])
     first, second = pa.array(links[:, 0]), pa.array(links[:, 1])
-    layer = pa.array(graph.layers, pa.large_string()).take(pa.array(graph.node_layer))
+    layer = graph.layer_names
     columns = {
         "source": graph.ids.take(first),
         "source_layer": layer.take(first),
@@ -184,8 +232,7 @@ def edges_of(graph: MultiplexGraph) -> pa.Table:
 
 def nodes_of(graph: MultiplexGraph, path: Path) -> pa.Table:
     """The table of nodes. OutputError, naming ``path``, if a feature or attribute has a name that is taken."""
-    layer = pa.array(graph.layers, pa.large_string()).take(pa.array(graph.node_layer))
-    columns: list[tuple[str, pa.Array]] = [("id", graph.ids), ("layer", layer)]
+    columns: list[tuple[str, pa.Array]] = [("id", graph.ids), ("layer", graph.layer_names)]
     if graph.n_inter == 0 and len(pc.unique(graph.ids)) < graph.n_nodes:
         # Shared ids that are no links: a column of units, all empty, keeps a reader from linking them.
         columns.append(("unit", pa.array([""] * graph.n_nodes, pa.large_string())))
@@ -198,133 +245,6 @@ def nodes_of(graph: MultiplexGraph, path: Path) -> pa.Table:
     for name in graph.attributes:
         if name in _NODE_COLUMNS or name.startswith((_HORIZONTAL, _VERTICAL)):
             raise OutputError(f"{printable(path, 300)}: an attribute cannot be called {quoted(name)} in this format")
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    if (twice := first_repeated(names)) is not None:
         raise OutputError(f"{printable(path, 300)}: two columns would be called {quoted(twice)}")
     return pa.table([column for _, column in columns], names=names)
-
-
-# Columns of layer names to layer numbers.
-
-
-_SHOWN_NAMES = 10
-
-
-def names_in_order(columns: Sequence[pa.ChunkedArray]) -> list[str]:
-    """Distinct names in the order in which they first appear, column after column."""
-    names: dict[str, None] = {}
-    for column in columns:
-        names |= dict.fromkeys(pc.unique(column).to_pylist())
-    return list(names)
-
-
-def number_layers(
-    column: pa.ChunkedArray, names: Sequence[str], error: Callable[[str, int], InputError]
-) -> NDArray[np.int64]:
-    """(n,) position in ``names`` of every value; a value that is not there is an ``error(message, row)``."""
-    known = pa.array(list(names), column.type)
-    found = pc.index_in(column, value_set=known)
-    if found.null_count:
-        row = int(np.flatnonzero(found.is_null().to_numpy())[0])
-        expected = ", ".join(quoted(name) for name in names[:_SHOWN_NAMES])
-        if len(names) > _SHOWN_NAMES:
-            expected += f", … ({len(names)} layers)"
-        raise error(f"unknown layer {quoted(column[row].as_py())}, expected one of {expected}", row)
-    numbers: NDArray[np.int64] = found.to_numpy().astype(np.int64)
-    return numbers
-
-
-# The two tables of `mpxgat.io.tables` as CSV files (RFC 4180): ``X.csv`` the edges, ``X.nodes.csv`` the nodes.
-#
-# ``X.edges.csv`` also goes with ``X.nodes.csv``. Every field is read as text, so the id "007" stays what it is.
-
-
-_SUFFIX = ".csv"
-_MAX_COLUMNS = 100_000
-
-
-@dataclass(frozen=True)
-class CsvTable:
-    """A table in a CSV file; its first row holds the columns' names."""
-
-    names: tuple[str, ...]
-    source: Columns
-
-    def text(self, name: str) -> pa.ChunkedArray:
-        return self.source.fields[self.names.index(name)].slice(1)
-
-    def optional_text(self, name: str) -> pa.ChunkedArray:
-        return self.text(name)
-
-    def numbers(self, name: str) -> NDArray[np.float64]:
-        try:
-            return parse_numbers(self.text(name), quoted(name), "")
-        except RowError as problem:
-            raise self.error(problem.message, problem.row) from None
-
-    def error(self, message: str, row: int) -> InputError:
-        return self.source.error(message, row + 1)
-
-    def header_error(self, message: str) -> InputError:
-        return self.source.error(message, 0)
-
-
-def read_csv(path: Path) -> MultiplexGraph:
-    """Read the edges at ``path`` and the nodes beside it, if they are there."""
-    nodes = next((place for place in nodes_path(path, _SUFFIX) if os.path.exists(place)), None)
-    return graph_from_tables(read_csv_table(path), None if nodes is None else read_csv_table(nodes))
-
-
-def write_csv(graph: MultiplexGraph, path: Path) -> list[Path]:
-    """Write edges and nodes; OutputError if a text holds a NUL character, which no CSV reader takes."""
-    nodes = nodes_path(path, _SUFFIX)[0]
-    tables = {path: edges_of(graph), nodes: nodes_of(graph, path)}
-    return write_files({place: csv_bytes(table, place) for place, table in tables.items()})
-
-
-def read_csv_table(path: Path) -> CsvTable:
-    """One table, whatever its columns are."""
-    content = read_utf8(path)
-    if b'"' not in content and b"\r" in content:
-        content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    columns = split_columns(
-        content, path, ",", range(2, _MAX_COLUMNS), "a table of at least two columns parted by commas", quoting=True
-    )
-    names = tuple(field[0].as_py() for field in columns.fields)
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise columns.error(f"two columns are called {quoted(twice)}, expected different names", 0)
-    return CsvTable(names, columns)
-
-
-def csv_bytes(table: pa.Table, path: Path) -> bytes:
-    """A table of texts and numbers as CSV; an OutputError names ``path``."""
-    for name in table.column_names:
-        column = table.column(name).cast(pa.large_string())
-        if "\0" in name or pc.any(pc.match_substring(column, "\0")).as_py():
-            raise OutputError(f"{printable(path, 300)}: column {quoted(name)} holds a NUL character, which CSV cannot")
-        table = table.set_column(table.column_names.index(name), name, column)
-    names = ",".join(table.column_names)
-    if any(mark in name for name in table.column_names for mark in ',"\r\n'):
-        names = ",".join('"' + name.replace('"', '""') + '"' for name in table.column_names)
-    try:
-        rows = _rows_to_bytes(table, "none")
-    except pa.ArrowInvalid:  # a text that needs quotes; now all texts of the file get them
-        rows = _rows_to_bytes(table, "needed")
-    return names.encode() + b"\n" + rows
-
-
-def _rows_to_bytes(table: pa.Table, quoting: str) -> bytes:
-    sink = io.BytesIO()
-    arrow_csv.write_csv(table, sink, arrow_csv.WriteOptions(include_header=False, quoting_style=quoting))
-    return sink.getvalue()
-
-
-FORMAT = Format(
-    name="csv",
-    suffixes=(_SUFFIX,),
-    description="two CSV tables: edges (source, source_layer, target, target_layer, weight) and, beside, nodes",
-    read=read_csv,
-    write=write_csv,
-    beside=lambda path: [nodes_path(path, _SUFFIX)],
-)

@@ -1,10 +1,27 @@
+"""Raw tables to graphs: what is put in order and what is refused, ids to numbers, who is who."""
+
+from __future__ import annotations
+
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from mpxgat.build import MAX_ID_BYTES, EdgeTable, NodeTable, RowError, build
+from mpxgat.build import (
+    MAX_ID_BYTES,
+    EdgeTable,
+    NodeTable,
+    RowError,
+    build,
+    encode,
+    link_by_id,
+    links_of_shared_ids,
+    with_inter_links,
+)
 from mpxgat.errors import GraphError
 from mpxgat.graph import Features
+from tests.examples import graph_of
 
 
 def edges(rows, weight=None):
@@ -100,3 +117,88 @@ def test_two_counterparts_in_one_layer_are_refused_by_name(rows):
 def test_layer_names_must_differ_and_say_something(names, said):
     with pytest.raises(GraphError, match=said):
         build(names, edges([("a", 0, "b", 0)]))
+
+
+NUMBERS = st.integers(0, 10**18).map(str) | st.integers(0, 120).map(str)
+TEXTS = NUMBERS | st.sampled_from(["007", "+7", "-7", "-0", "7.0", " 7", "", "é", "٣", "0x989680", "0XFFFFFFFFFFFFFF"])
+
+
+def check(columns: list[list[str]]) -> None:
+    values = [value for column in columns for value in column]
+    ids, code = encode([pa.array(column, pa.string()) for column in columns])
+    assert ids.type == pa.large_string()
+    assert ids.to_pylist() == sorted(set(values), key=str.encode)
+    assert [ids[int(number)].as_py() for number in code] == values
+
+
+@settings(max_examples=200, derandomize=True, deadline=None, database=None)
+@given(st.lists(st.lists(NUMBERS, max_size=12), max_size=3))
+def test_whole_numbers_sort_as_text(columns: list[list[str]]) -> None:
+    check(columns)
+
+
+@settings(max_examples=200, derandomize=True, deadline=None, database=None)
+@given(st.lists(st.lists(TEXTS, max_size=12), max_size=3))
+def test_numbers_written_otherwise_stay_texts(columns: list[list[str]]) -> None:
+    check(columns)
+
+
+@pytest.mark.parametrize("hexadecimal", ["0x989680", "0XF4240", "0xFFFFFFFFFFFFFF"])
+def test_hexadecimal_ids_stay_what_they_are(hexadecimal: str) -> None:
+    check([["7", hexadecimal]])
+    check([["7", hexadecimal, "07"]])
+    column = pa.array(["x", "7", hexadecimal, "x"]).slice(1, 2)
+    assert encode([column])[0].to_pylist() == sorted(["7", hexadecimal])
+
+
+@pytest.mark.parametrize("first", [["b", "a"], ["2", "10"]])
+def test_dictionaries_and_plain_columns_may_mix(first: list[str]) -> None:
+    ids, code = encode([pa.array(first).dictionary_encode(), pa.chunked_array([["10"], ["a", "2"]])])
+    assert [ids[int(number)].as_py() for number in code] == [*first, "10", "a", "2"]
+    assert code.dtype == np.int32
+
+
+def test_link_by_id_joins_all_copies_pairwise():
+    graph = link_by_id(graph_of("x.a x.b", "y.a y.c", "z.a z.b"))
+    named = {(graph.nodes[u], graph.nodes[v]) for u, v in graph.inter.tolist()}
+    assert named == {
+        (("a", "x"), ("a", "y")),
+        (("a", "x"), ("a", "z")),
+        (("a", "y"), ("a", "z")),
+        (("b", "x"), ("b", "z")),
+    }
+
+
+def test_link_by_id_keeps_known_links_and_their_weights():
+    graph = link_by_id(graph_of("x.a x.b", "y.a y.c", "x.b y.c 5"))
+    assert dict(zip(map(tuple, graph.inter.tolist()), graph.inter_weight, strict=True)) == {(0, 2): 1.0, (1, 3): 5.0}
+
+
+def test_link_by_id_refuses_more_links_than_can_be_held():
+    n = 70_000  # one unit in so many layers: 2.4 billion links
+    rows = pa.array(["a"] * n), np.arange(n), pa.array(["b"] * n), np.arange(n)
+    graph = build([str(number) for number in range(n)], EdgeTable(*rows))
+    with pytest.raises(GraphError, match=r"shared ids mean 4899930000 inter links, expected at most 70000000"):
+        link_by_id(graph)
+
+
+def test_link_by_id_refuses_one_unit_twice_in_a_layer():
+    graph = graph_of("x.a x.b", "y.c y.d")
+    with pytest.raises(GraphError, match="one unit in one layer"):
+        link_by_id(graph, pa.array(["u", "u", None, None]))
+    linked = link_by_id(graph, pa.array(["u", None, "u", None]))
+    assert linked.inter.tolist() == [[0, 2]]
+
+
+def test_with_inter_links_takes_exactly_the_given_ones():
+    graph = graph_of("x.a x.b", "y.a y.c", "x.a y.a")
+    assert with_inter_links(graph, np.array([[3, 1]])).inter.tolist() == [[1, 3]]
+    with pytest.raises(RowError, match="are in one layer") as caught:
+        with_inter_links(graph, np.array([[0, 2], [0, 1]]))
+    assert caught.value.row == 1
+
+
+def test_links_of_shared_ids_do_not_depend_on_the_links_there_are():
+    graph = graph_of("x.a x.b", "y.a y.c", "x.b y.c 5")
+    assert links_of_shared_ids(graph).tolist() == [[0, 2]]
+    assert links_of_shared_ids(graph.without(inter=graph.inter)).tolist() == [[0, 2]]
