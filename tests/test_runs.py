@@ -1,14 +1,17 @@
 """Folders of runs: interrupted, resumed, refused."""
 
 import json
+import os
 from contextlib import suppress
 from dataclasses import replace
+from multiprocessing import get_context
 
 import pytest
 
 from mpxgat.errors import InputError, OutputError, TrainingError
 from mpxgat.models import make_model
 from mpxgat.runs import RunConfig, RunFolder
+from mpxgat.system import ANY_THREADS, THESE_THREADS
 from mpxgat.training.parallel import Processes
 from tests.examples import graph_of, random_graph
 
@@ -163,11 +166,47 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
             raise AssertionError("it was let in")
 
 
-def test_a_folder_is_left_as_it_was_if_no_run_begins(tmp_path):
-    for path in (tmp_path, tmp_path / "new"):
+def _hold_in_turn(path, counter):
+    """Come and go as `mpxgat train` does when no run begins, and see who else is in."""
+    for _ in range(150):
+        with suppress(TrainingError), RunFolder(path).locked():
+            with counter.get_lock():
+                counter.value += 1
+            seen = counter.value
+            with counter.get_lock():
+                counter.value -= 1
+            if seen != 1:
+                os._exit(3)
+
+
+def test_two_processes_cannot_both_hold_a_folder(tmp_path):
+    context = get_context("spawn")
+    counter = context.Value("i", 0)
+    processes = [context.Process(target=_hold_in_turn, args=(tmp_path / "run", counter)) for _ in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0]
+
+
+def test_the_lock_stays_the_same_file(tmp_path):
+    """Who waits for a file that was removed would hold another lock than who comes later."""
+    folder = RunFolder(tmp_path / "run")
+    numbers = []
+    for _ in range(2):
+        with folder.locked():
+            numbers.append((folder.path / ".lock").stat().st_ino)
+    assert numbers[0] == numbers[1]
+
+
+def test_a_folder_in_which_no_run_begins_holds_nothing_but_the_lock(tmp_path):
+    for path in (tmp_path / "there", tmp_path / "new"):
+        (tmp_path / "there").mkdir(exist_ok=True)
         with suppress(KeyboardInterrupt), RunFolder(path).locked():
             raise KeyboardInterrupt
-    assert not list(tmp_path.iterdir())
+        assert os.listdir(path) == [".lock"]
+        RunFolder(path).check_free()
 
 
 def test_nothing_trained_nothing_left(tmp_path):
@@ -176,7 +215,7 @@ def test_nothing_trained_nothing_left(tmp_path):
         folder.begin(RunConfig.of(small_model(), GRAPH, "data"))
         folder.session(lambda part, report: None)
         folder.abandon()
-    assert not folder.path.exists()
+    assert os.listdir(folder.path) == [".lock"]
     interrupted(folder, stop_after=2)
     folder.abandon()
     assert folder.holds_run()
@@ -186,8 +225,8 @@ def test_nothing_trained_nothing_left(tmp_path):
     ("text", "said"),
     [
         ("{", "damaged, or no JSON"),
-        ("[]", "of kind None, expected mpxgat-run-1"),
-        ('{"kind": "mpxgat-run-1", "data": 3}', "data is '3', expected str"),
+        ("[]", "of kind None, expected mpxgat-run-2"),
+        ('{"kind": "mpxgat-run-2", "data": 3}', "data is '3', expected str"),
     ],
 )
 def test_a_damaged_configuration_is_named(tmp_path, text, said):
@@ -282,9 +321,16 @@ def test_a_model_that_is_not_trained_has_runs_too(tmp_path):
     assert folder.summary() == {}
 
 
-def test_other_versions_are_told():
+def test_other_conditions_are_told():
     begun = RunConfig.of(small_model(), GRAPH, "data")
     now = replace(begun, versions={**begun.versions, "torch": "9.9"})
-    assert begun.other_versions(begun) == []
-    assert begun.other_versions(now) == [f"torch {begun.versions['torch']}, now 9.9"]
+    assert begun.other_conditions(begun) == []
+    assert begun.other_conditions(now) == [f"torch {begun.versions['torch']}, now 9.9"]
     assert begun.difference(now) is None
+
+
+@pytest.mark.parametrize(("promise", "told"), [(ANY_THREADS, []), (THESE_THREADS, ["threads 2, now 1"])])
+def test_another_number_of_threads_is_told_where_it_matters(promise, told):
+    known = {"threads": 2, "MKL_CBWR": "AVX2,STRICT", "processor": "intel", "promise": promise}
+    begun = replace(RunConfig.of(small_model(), GRAPH, "data"), reproducibility=known)
+    assert begun.other_conditions(replace(begun, reproducibility={**known, "threads": 1})) == told

@@ -1,12 +1,14 @@
-"""What this process runs on and has used so far."""
+"""What this process runs on: versions, what a seed promises here, memory used, memory left, memory needed."""
 
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from mpxgat import __version__
 from mpxgat.errors import TrainingError
@@ -25,6 +27,53 @@ _OUT_OF_MEMORY = (
     "can't start new thread",
     "launch worker thread",
 )
+_CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_FLOAT, _INDEX = 4, 8  # bytes
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # from malloc.h of glibc
+_LARGEST = 2**31 - 1
+_VENDORS = {"genuineintel": "intel", "authenticamd": "amd"}  # as processors call themselves
+ANY_THREADS = "same bytes on any number of threads"
+THESE_THREADS = "same bytes on this machine with this number of threads"
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a result depends on."""
+    return {
+        "mpxgat": __version__,
+        "python": platform.python_version(),
+        "torch": version("torch"),
+        "numpy": version("numpy"),
+    }
+
+
+def reproducibility() -> dict[str, Any]:
+    """What the same seed promises in this process, and on what grounds; plain values for a record.
+
+    MKL computes alike on any number of threads if it is part of torch, the processor is Intel's and ``MKL_CBWR`` asked
+    for STRICT before torch was loaded (set later it has no effect, which cannot be seen from here).
+    """
+    import torch
+
+    setting, maker = os.environ.get("MKL_CBWR"), processor()
+    strict = (setting or "").upper().endswith("STRICT") and maker == "intel" and torch.backends.mkl.is_available()  # type: ignore[no-untyped-call]
+    return {
+        "threads": torch.get_num_threads(),
+        "MKL_CBWR": setting,
+        "processor": maker,
+        "promise": ANY_THREADS if strict else THESE_THREADS,
+    }
+
+
+def processor() -> str:
+    """Who made the processor: "intel", "amd", or what the system calls it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    found = [line.partition(":")[2].strip() for line in lines if line.startswith("vendor_id")]
+    name = found[0] if found else platform.processor() or platform.machine()
+    known = [maker for mark, maker in _VENDORS.items() if mark in name.lower()]  # Windows has it among other words
+    return known[0] if known else name.lower()
 
 
 def peak_rss_mb() -> float | None:
@@ -46,29 +95,16 @@ def is_out_of_memory(problem: BaseException) -> bool:
     return any(words in text for words in _OUT_OF_MEMORY)
 
 
-def versions() -> dict[str, str]:
-    """Versions of what a result depends on."""
-    return {
-        "mpxgat": __version__,
-        "python": platform.python_version(),
-        "torch": version("torch"),
-        "numpy": version("numpy"),
-    }
-
-
-# What a limit on this process's address space leaves.
-
-
 def address_space_left() -> int | None:
     """What a limit on this process's address space (``ulimit -v``) leaves of it; None without such a limit."""
-    try:
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    except (ImportError, OSError, ValueError):  # a system that has no such limits
+    if resource is None:
         return None
-    return None if limit == resource.RLIM_INFINITY else max(0, limit - taken)
+    try:
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    except (OSError, ValueError):  # a system that has no such limits
+        return None
+    return None if limit == resource.RLIM_INFINITY else max(0, limit - used)
 
 
 def check_room(needed: int) -> None:
@@ -76,14 +112,6 @@ def check_room(needed: int) -> None:
     left = address_space_left()
     if left is not None and left < needed:
         raise MemoryError(f"{needed >> 20} MB are needed, and a limit on memory leaves {left >> 20} MB")
-
-
-# Whether a training fits the memory, estimated before it starts.
-
-
-_CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-_FLOAT = 4
-_INDEX = 8
 
 
 def training_bytes(n_nodes: int, n_links: int, parameters: int, width: int, heads: int, blocks: int) -> int:
@@ -154,13 +182,6 @@ def check_fits(needed: int, what: str, advice: str = "smaller hidden, out or hea
             f"{what} would need about {needed / 2**30:.1f} GiB of memory and {available / 2**30:.1f} GiB are "
             f"available; {advice}"
         )
-
-
-# Freed memory kept for the next epoch, where the C library allows it.
-
-
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # from malloc.h of glibc
-_LARGEST = 2**31 - 1
 
 
 def keep_freed_memory() -> bool:

@@ -127,7 +127,6 @@ def _checkpoint() -> Subject:
 
 
 def _run_files() -> list[Subject]:
-    from mpxgat.cli.info import run_record
     from mpxgat.runs import RunConfig, RunFolder
 
     def make(folder: Path, rng: Random) -> None:
@@ -141,10 +140,10 @@ def _run_files() -> list[Subject]:
     def read(folder: Path) -> None:
         run = RunFolder(folder)
         config = run.config()
-        config.difference(RunConfig(config.data, "", config.model, {"lr": 1.0}, 1, {}, {}))
-        config.other_versions(config)
+        config.difference(RunConfig(config.data, "", config.model, {"lr": 1.0}, 1, {}, {}, {}))
+        config.other_conditions(config)
         assert config.identity
-        json.dumps(run_record(run))
+        json.dumps(run.to_record())
 
     return [Subject("run", make, read, structured.json_mutated, grammars.json_text, "config.json")]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mpxgat.cli.options import (
+    SPLIT_SUFFIX,
     AddressOption,
     BatchOption,
     ConfigOption,
@@ -22,7 +23,9 @@ from mpxgat.cli.options import (
     SetOption,
     WorkersOption,
     chosen_engine,
+    chosen_model,
     load_data,
+    model_option,
     parse_settings,
 )
 from mpxgat.cli.output import print_json, print_note, print_table, progress
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from mpxgat.splits import Split
     from mpxgat.training.parallel import Engine
 
-SPLIT_SUFFIX = ".split"
+_MODEL = "rules"
 _WORTH_PROCESSES = 1000  # nodes; in a smaller network a process takes longer to start than a layer to train
 
 _MEASURES = (
@@ -48,7 +51,7 @@ def evaluate(
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="A data set's name, a file, or a split (.split) saved before.")
     ],
-    model: Annotated[str, typer.Option(help="The model's name.")] = "rules",
+    model: Annotated[str | None, model_option(_MODEL)] = None,
     protocol: Annotated[
         str | None, typer.Option(help="marked (the paper's; taken if none is named) or units (whole units held out).")
     ] = None,
@@ -81,19 +84,20 @@ def evaluate(
 
     settings = parse_settings(set or [], config, published, epochs, batch)
     runs_on = chosen_engine(engine, address, workers, jobs or 1)
-    make_model(model, **settings)  # a wrong name or setting is told before anything is read
+    name = chosen_model(model, config, _MODEL)
+    make_model(name, **settings)  # a wrong name or setting is told before anything is read
     with progress(f"reading {data}", quiet=json):
         label, splits = _splits(data, format, protocol, first_seed, seeds)
     if jobs is None and not runs_on.always and splits[0].train.n_nodes >= _WORTH_PROCESSES:
         runs_on = chosen_engine(engine, address, workers, os.cpu_count() or 1)
     # A table never shows a model without the rules of thumb; JSON holds what was asked for.
-    wanted: dict[str, dict[str, Any]] = {} if json or model == "rules" else {"rules": {}}
-    wanted[model] = settings
-    results = {name: _repeat(name, given, splits, runs_on, quiet=json) for name, given in wanted.items()}
+    wanted: dict[str, dict[str, Any]] = {} if json or name == _MODEL else {_MODEL: {}}
+    wanted[name] = settings
+    results = {each: _repeat(each, given, splits, runs_on, quiet=json) for each, given in wanted.items()}
     protocol = splits[0].protocol
     if json:
-        head = {"dataset": label, "model": model, "settings": settings, "protocol": protocol}
-        print_json({**head, **results[model].to_record(), "peak_rss_mb": peak_rss_mb()})
+        head = {"dataset": label, "model": name, "settings": settings, "protocol": protocol}
+        print_json({**head, **results[name].to_record(), "peak_rss_mb": peak_rss_mb()})
         return
     print_results(f"{label}, protocol {protocol}", results)
 

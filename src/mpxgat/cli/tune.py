@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mpxgat.cli.evaluate import SPLIT_SUFFIX
-from mpxgat.cli.options import BatchOption, EpochsOption, FormatOption, JsonOption, load_data, parse_settings
+from mpxgat.cli.options import (
+    SPLIT_SUFFIX,
+    BatchOption,
+    EpochsOption,
+    FormatOption,
+    JsonOption,
+    load_data,
+    model_option,
+    parse_settings,
+)
 from mpxgat.cli.output import print_json, print_note, print_table, progress, training_progress
 from mpxgat.errors import MissingExtraError, SettingError, TrainingError, quoted
 
@@ -32,7 +40,7 @@ def tune(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="The folder to keep the search in.")],
-    model: Annotated[str, typer.Option(help="The model's name.")] = "mpxgat",
+    model: Annotated[str, model_option("mpxgat")] = "mpxgat",
     grid: Annotated[Path | None, typer.Option(help="A TOML file with lists of values to combine.")] = None,
     trials: Annotated[int | None, typer.Option(min=1, help="Search with optuna, so many trials in total.")] = None,
     space: Annotated[

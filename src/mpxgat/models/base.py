@@ -173,6 +173,10 @@ class Model(ABC):
         """How training went, as plain values for a record; empty where nothing is trained."""
         return {}
 
+    def embeddings(self) -> tuple[Vectors, Vectors]:
+        """(n, d) horizontal and (n, e) vertical vectors of the nodes; SettingError if the model learns none."""
+        raise SettingError(f"the model {self.name!r} has no embeddings, expected a run of one that learns them")
+
     @abstractmethod
     def score_block(self, rows: Positions, cols: Positions) -> Scores:
         """(r, c) scores of all pairs of ``rows``, nodes of one layer, with ``cols``, nodes of one layer.
@@ -233,6 +237,10 @@ class EmbeddingModel(Model):
     def vertical(self) -> Vectors:
         """(n, d) where every node stands across layers, aligned with ``graph.nodes``."""
         return self._fitted(self._vertical)
+
+    def embeddings(self) -> tuple[Vectors, Vectors]:
+        """Both, aligned with ``graph.nodes``."""
+        return self.horizontal, self.vertical
 
     def restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> Self:
         """As every model does; GraphError unless there is a row of finite numbers for each node."""
@@ -340,13 +348,28 @@ def model_names() -> tuple[str, ...]:
 
 
 def model_class(name: str) -> type[Model]:
-    """The class registered under a name; SettingError with a near name if there is none."""
+    """The class of that name, or the one at ``package.module:Class``; SettingError if there is none."""
+    if ":" in name:
+        return _own_class(name)
     if name not in _PLACES:
         near = difflib.get_close_matches(name, _PLACES, n=1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise SettingError(f"no model {quoted(name)}; {hint}known are {', '.join(_PLACES)}")
     module, _, attribute = _PLACES[name].partition(":")
     found: type[Model] = getattr(import_module(f"mpxgat.models.{module}"), attribute)
+    return found
+
+
+def _own_class(name: str) -> type[Model]:
+    """A user's class, which is called by where it is from then on: a file that it saves says where to find it."""
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError, TypeError) as problem:
+        raise SettingError(f"no model {quoted(name)}: {printable(problem, 200)}") from None
+    if not (isinstance(found, type) and issubclass(found, Model)):
+        raise SettingError(f"{quoted(name)} is no model, expected a subclass of mpxgat.models.Model")
+    found.name = name
     return found
 
 

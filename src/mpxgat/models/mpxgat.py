@@ -154,6 +154,13 @@ PUBLISHED: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+def published_settings(name: str) -> dict[str, Any]:
+    """Those of a data set; SettingError if none are known."""
+    if name not in PUBLISHED:
+        raise SettingError(f"no published settings for {quoted(name)}; known are {', '.join(PUBLISHED)}")
+    return PUBLISHED[name]
+
+
 # MPXGAT: graph attention within every layer, then across layers.
 #
 # First MPXGAT-H of each layer learns that layer's intra links. Its embeddings are frozen, rows scaled to length 1, and
@@ -190,9 +197,7 @@ class MPXGAT(EmbeddingModel):
     @classmethod
     def for_dataset(cls, name: str, *, seed: int = 0, **settings: Any) -> Self:
         """The model with the settings published for one of the paper's data sets; given ones take their place."""
-        if name not in PUBLISHED:
-            raise SettingError(f"no published settings for {quoted(name)}; known are {', '.join(PUBLISHED)}")
-        return cls(seed=seed, **{**PUBLISHED[name], **settings})
+        return cls(seed=seed, **{**published_settings(name), **settings})
 
     @property
     def settings(self) -> dict[str, Any]:

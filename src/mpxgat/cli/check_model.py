@@ -1,0 +1,33 @@
+"""`mpxgat check-model`: does a model keep what every model promises?"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from mpxgat.cli.options import EpochsOption, SetOption, parse_settings
+from mpxgat.cli.output import print_note, print_table, progress
+
+
+def check_model(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model's name, or package.module:Class of your own.")],
+    sets: SetOption = None,
+    epochs: EpochsOption = None,
+) -> None:
+    """Check a model against the contract of all models: no leak, same seed same scores, saved and loaded the same.
+
+    It is fitted some thirty times on small networks; --epochs and --set make that short. Exit code 1 if a check fails.
+    """
+    from mpxgat.models import contract, make_model
+
+    settings = parse_settings(sets or [], None, None, epochs)
+    make_model(model, **settings)  # a wrong name or setting is told before anything is checked
+    with progress(f"checking {model}", len(contract.CHECKS)) as advance:
+        found = contract.check_model(partial(make_model, model, **settings), advance)
+    print_table(("check", "", ""), [(each.name, "failed" if each.problem else "ok", each.problem) for each in found])
+    failed = sum(bool(each.problem) for each in found)
+    print_note(f"{len(found) - failed} of {len(found)} checks passed")
+    if failed:
+        raise typer.Exit(1)
