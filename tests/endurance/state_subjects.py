@@ -179,33 +179,33 @@ def _search_files() -> list[Subject]:
 def _study() -> Subject:
     """Optuna's storage, an SQLite file; slow to open, so it gets few inputs."""
     from mpxgat.splits import validation_split
-    from mpxgat.tuning.optuna_search import OptunaBook
-    from mpxgat.tuning.search import SearchFolder, Task
+    from mpxgat.tuning.optuna_search import OptunaStorage
+    from mpxgat.tuning.search import Objective, SearchFolder
     from mpxgat.tuning.trials import Trial, ranked
 
     space = {"lr": {"low": 1e-4, "high": 1e-1, "log": True}}
     network = social(people=30, layers=2, seed=100)
-    task = Task("mpxgat", "overall", 100, validation_split(network, "marked", 100))
+    objective = Objective("mpxgat", "overall", 100, validation_split(network, "marked", 100))
 
-    def book(folder: Path) -> OptunaBook:
-        return OptunaBook(space, 3, True, SearchFolder(folder), task)
+    def storage(folder: Path) -> OptunaStorage:
+        return OptunaStorage(space, 3, True, SearchFolder(folder), objective)
 
     def make(folder: Path, rng: Random) -> None:
-        made = book(folder)
+        made = storage(folder)
         for number in (1, 2):
-            taken = made.take()
-            assert taken is not None
+            running = made.next()
+            assert running is not None
             auc = {"intra": 0.5, "inter": 0.5, "overall": 0.5}
-            made.record(taken, Trial(number, dict(taken.settings), "finished", "overall", auc, 1, 0.1))
-            taken.claim.close()
+            made.record(running, Trial(number, dict(running.settings), "finished", "overall", auc, 1, 0.1))
+            running.reservation.close()
 
     def read(folder: Path) -> None:
-        found = book(folder)
+        found = storage(folder)
         for trial in ranked(found.trials()):
             _shown_trial(trial)
-        taken = found.take()
-        if taken is not None:
-            taken.claim.close()
+        running = found.next()
+        if running is not None:
+            running.reservation.close()
 
     return Subject("study", make, read, share=0.02)
 
@@ -244,7 +244,7 @@ def _toml_files() -> list[Subject]:
     from mpxgat.cli.options import parse_settings
     from mpxgat.experiments.config import check_experiment, read_config
     from mpxgat.experiments.tables import read_dataset_table
-    from mpxgat.tuning.grid import grid_plan, read_grid
+    from mpxgat.tuning.grid import grid_method, read_grid
     from mpxgat.tuning.optuna_search import check_space, read_space
 
     def experiment(path: Path) -> None:
@@ -260,7 +260,7 @@ def _toml_files() -> list[Subject]:
     def grid(path: Path) -> None:
         values = read_grid(path)
         values.pop("seed", None)  # which the command refuses
-        grid_plan("mpxgat", values)
+        grid_method("mpxgat", values)
 
     def settings(path: Path) -> None:
         make_model("mpxgat", **parse_settings([], path, None, None))

@@ -463,7 +463,7 @@ REFERENCE = Style(
     ),
 )
 
-PRESETS = {style.name: style for style in (PAPER, REFERENCE)}
+PRESETS = {PAPER.name: PAPER, REFERENCE.name: REFERENCE}
 
 
 def preset(name: str) -> Style:

@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mpxgat.evaluation import Summary
-from mpxgat.experiments.config import GraphSpec
+from mpxgat.experiments.graphs import GraphSpec
 from mpxgat.experiments.records import CellRecord
-from mpxgat.experiments.tables import PUBLISHED_AUC, summary_of
+from mpxgat.experiments.tables import published_figures, summary_of
 from mpxgat.report import charts
 from mpxgat.report.page import Figure, Section, Value, section
 
@@ -105,11 +105,10 @@ def _row(label: str, source: str, mean: float, std: float, seeds: int | None) ->
 
 
 def _published(one: Reached, dataset: str, measure: str) -> list[dict[str, Value]]:
-    figures = PUBLISHED_AUC.get((one.model, dataset))
-    if figures is None or measure not in ("intra.auc", "inter.auc"):
+    figure = published_figures(one.model, dataset).get(measure.removesuffix(".auc"))
+    if figure is None or figure.std is None:
         return []
-    mean, std = figures.intra if measure == "intra.auc" else figures.inter
-    return [_row(one.label, PUBLISHED, mean, std, None)]
+    return [_row(one.label, PUBLISHED, figure.mean, figure.std, None)]
 
 
 def _spec(title: str, sources: Collection[Value]) -> charts.Spec:
