@@ -78,8 +78,9 @@ def test_the_grid_picks_the_best_on_validation_links(search):
     head, _, settings = best(made).partition("quality = 1.0\nwidth = 1\n")
     assert head == (
         f"# The best of 6 trial(s): overall AUC {first.value:.4f} on validation links.\n"
-        "# model toy, data net, seed 100\n"
-        "# mpxgat train DATA --model toy --config best.toml -o RUN\n"
+        "# data net, seed 100\n"
+        "# mpxgat train DATA --config best.toml -o RUN\n"
+        'model = "toy"\n\n'
     )
     assert 'word = "plain"\n' in settings
     assert "vertical_lr" not in settings
