@@ -124,3 +124,7 @@ def test_a_model_of_another_graph_is_refused():
     split = splits.marked_nodes(random_graph(0), seed=0)
     with pytest.raises(SettingError, match="nodes, the split has"):
         evaluate(make_model("rules").fit(graph_of("x.a x.b")), split)
+    layers = split.train.layers
+    for other in ({"layers": (layers[1], layers[0], *layers[2:])}, {"ids": split.train.ids[::-1]}):
+        with pytest.raises(SettingError, match="other nodes than the split's, or in another order"):
+            evaluate(make_model("rules").fit(replace(split.train, **other)), split)

@@ -185,7 +185,7 @@ def test_two_processes_cannot_both_hold_a_folder(tmp_path):
 
 
 def test_who_opened_the_lock_file_before_locks_the_same_as_who_comes_later(tmp_path):
-    """Were it removed by the one who leaves, a process that opened it before and one that comes later would both be in."""
+    """Were it removed by who leaves, a process that opened it before and one that comes later would both be in."""
     folder = RunFolder(tmp_path / "run")
     with folder.locked():
         opened = open(folder.path / ".lock")  # noqa: SIM115 - as a process does that is about to lock it

@@ -106,7 +106,7 @@ def _row(label: str, source: str, mean: float, std: float, seeds: int | None) ->
 
 def _published(one: Reached, dataset: str, measure: str) -> list[dict[str, Value]]:
     figure = published_figures(one.model, dataset).get(measure.removesuffix(".auc"))
-    if figure is None or figure.std is None:
+    if figure is None or figure.std is None or measure == "overall.auc":
         return []
     return [_row(one.label, PUBLISHED, figure.mean, figure.std, None)]
 
