@@ -2,7 +2,7 @@
 
 import pytest
 
-from mpxgat.errors import OutputError
+from mpxgat.errors import SettingError
 from mpxgat.report import reports as files
 from tests.cli.runs import run
 
@@ -23,4 +23,4 @@ def test_the_demo_ends_in_a_report(tmp_path, monkeypatch):
 
 
 def test_a_report_that_cannot_be_written_is_refused_at_once(tmp_path):
-    assert isinstance(run("demo", "--report", tmp_path / "demo.pdf").exception, OutputError)
+    assert isinstance(run("demo", "--report", tmp_path / "demo.pdf").exception, SettingError)

@@ -47,7 +47,7 @@ for verb in (
     info, convert, split, train, embed, predict, match, explain, explore, evaluate, report, record, results, tune,
     audit, check_model, datasets, demo,
 ):  # fmt: skip
-    app.command()(verb)
+    app.command(verb.__name__.replace("_", "-"))(verb)
 app.add_typer(benchmark.app, name="benchmark")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mpxgat import __version__
-from mpxgat.errors import DatasetError, GraphError, InputError, OutputError, SettingError, printable, quoted
+from mpxgat.errors import DatasetError, GraphError, InputError, SettingError, printable, quoted
 
 if TYPE_CHECKING:
     from mpxgat.graph import MultiplexGraph
@@ -120,9 +120,9 @@ def _exists(text: str) -> bool:
 
 
 def check_page(output: Path) -> None:
-    """OutputError unless the path has the suffix of a page."""
+    """SettingError unless the path has the suffix of a page."""
     if output.suffix.lower() not in _PAGE_SUFFIXES:
-        raise OutputError(f"{quoted(output.name)}, expected a name that ends in .html")
+        raise SettingError(f"{quoted(output.name)}, expected a name that ends in .html")
 
 
 def nodes_called(graph: MultiplexGraph, node: str) -> list[int]:
