@@ -97,19 +97,19 @@ def paper(
     from mpxgat.experiments.config import CONFIGS
     from mpxgat.experiments.tables import read_dataset_table
 
-    wanted = [_one_of(TABLES, number, "table") for number in table or TABLES]
+    chosen = [_one_of(TABLES, number, "table") for number in table or TABLES]
     runs_on = chosen_engine(engine, address, workers, jobs)
     request = _Request(seeds, first_seed, quick, runs_on, results, "paper.jsonl", recorded, output, into, json)
-    experiments = _experiments([CONFIGS / f"table{number}.toml" for number in wanted if number != "1"], request)
+    experiments = _experiments([CONFIGS / f"table{number}.toml" for number in chosen if number != "1"], request)
     sizes = read_dataset_table(CONFIGS / "table1.toml")
     if dataset:
-        known = {entry.name: None for entry in sizes.entries if "1" in wanted}
+        known = {entry.name: None for entry in sizes.entries if "1" in chosen}
         known |= {str(cell.graph.dataset): None for experiment in experiments for cell in experiment.cells}
         for name in dataset:
             _one_of(tuple(known), name, "data set")
         narrowed = [experiment.only(dataset) for experiment in experiments]
         experiments = [experiment for experiment in narrowed if experiment.cells]
-    _run(experiments, request, [sizes.make(dataset or ())] if "1" in wanted else [])
+    _run(experiments, request, [sizes.make(dataset or ())] if "1" in chosen else [])
 
 
 @app.command("sweep")
@@ -134,10 +134,10 @@ def sweep(
     """Studies the paper leaves open: AUC over properties of planted networks, and over layers added one by one."""
     from mpxgat.experiments.config import CONFIGS
 
-    wanted = [_one_of(STUDIES, name, "study") for name in study or STUDIES]
+    chosen = [_one_of(STUDIES, name, "study") for name in study or STUDIES]
     runs_on = chosen_engine(engine, address, workers, jobs)
     request = _Request(seeds, first_seed, quick, runs_on, results, "sweep.jsonl", recorded, output, into, json, charts)
-    _run(_experiments([CONFIGS / f"{name}.toml" for name in wanted], request), request)
+    _run(_experiments([CONFIGS / f"{name}.toml" for name in chosen], request), request)
 
 
 @app.command("run")
@@ -193,7 +193,7 @@ def _experiments(paths: Sequence[Path], request: _Request) -> list[Experiment]:
 
 def _run(experiments: Sequence[Experiment], request: _Request, tables: Sequence[ResultsTable] = ()) -> None:
     """Compute what is missing, then show ``tables`` and those of the experiments; exit code 2 if a cell failed."""
-    _check_places([*(table.name for table in tables), *(experiment.name for experiment in experiments)], request)
+    _check_outputs([*(table.name for table in tables), *(experiment.name for experiment in experiments)], request)
     try:
         _run_and_show(experiments, request, tables)
     except KeyboardInterrupt:
@@ -217,8 +217,8 @@ def _run_and_show(experiments: Sequence[Experiment], request: _Request, tables: 
         raise typer.Exit(2)
 
 
-def _check_places(names: Sequence[str], request: _Request) -> None:
-    """What would go wrong at the end is told at the beginning."""
+def _check_outputs(names: Sequence[str], request: _Request) -> None:
+    """What would go wrong at the end is reported at the beginning."""
     from mpxgat.experiments.tables import find_section
 
     for name in names:

@@ -23,7 +23,7 @@ def check_model(
     from mpxgat.models import contract, make_model
 
     settings = parse_settings(sets or [], None, None, epochs)
-    make_model(model, **settings)  # a wrong name or setting is told before anything is checked
+    make_model(model, **settings)  # a wrong name or setting is reported before anything is checked
     with progress(f"checking {model}", len(contract.CHECKS)) as advance:
         found = contract.check_model(partial(make_model, model, **settings), advance)
     print_table(("check", "", ""), [(each.name, "failed" if each.problem else "ok", each.problem) for each in found])

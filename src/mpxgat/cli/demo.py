@@ -41,7 +41,7 @@ def demo(
     from mpxgat.splits import marked_nodes
     from mpxgat.synthetic import social
 
-    if report is not None:  # what would stop it is told before anything is computed
+    if report is not None:  # what would stop it is reported before anything is computed
         check_page(report)
         require_charts()
     with progress("planting a network", quiet=json):

@@ -53,11 +53,11 @@ def evaluate(
     ],
     model: Annotated[str | None, model_option(_MODEL)] = None,
     protocol: Annotated[
-        str | None, typer.Option(help="marked (the paper's; taken if none is named) or units (whole units held out).")
+        str | None, typer.Option(help="marked (the paper's; the default) or units (whole units held out).")
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Number of repetitions.")] = 1,
     first_seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of the first one, 0 if none is named; tune on 100 and above.")
+        int | None, typer.Option(min=0, help="Seed of the first one, 0 by default; tune on 100 and above.")
     ] = None,
     set: SetOption = None,
     config: ConfigOption = None,
@@ -85,15 +85,15 @@ def evaluate(
     settings = parse_settings(set or [], config, published, epochs, batch)
     runs_on = chosen_engine(engine, address, workers, jobs or 1)
     name = chosen_model(model, config, _MODEL)
-    make_model(name, **settings)  # a wrong name or setting is told before anything is read
+    make_model(name, **settings)  # a wrong name or setting is reported before anything is read
     with progress(f"reading {data}", quiet=json):
         label, splits = _splits(data, format, protocol, first_seed, seeds)
     if jobs is None and not runs_on.always and splits[0].train.n_nodes >= _WORTH_PROCESSES:
         runs_on = chosen_engine(engine, address, workers, os.cpu_count() or 1)
     # A table never shows a model without the rules of thumb; JSON holds what was asked for.
-    wanted: dict[str, dict[str, Any]] = {} if json or name == _MODEL else {_MODEL: {}}
-    wanted[name] = settings
-    results = {each: _repeat(each, given, splits, runs_on, quiet=json) for each, given in wanted.items()}
+    compared: dict[str, dict[str, Any]] = {} if json or name == _MODEL else {_MODEL: {}}
+    compared[name] = settings
+    results = {each: _repeat(each, given, splits, runs_on, quiet=json) for each, given in compared.items()}
     protocol = splits[0].protocol
     if json:
         head = {"dataset": label, "model": name, "settings": settings, "protocol": protocol}
@@ -132,11 +132,11 @@ def _splits(
             if value is not None:
                 raise SettingError(f"{option} {quoted(value)} beside a split, which is made already; expected none")
         return Path(data).name, [load_split(data)]
-    wanted = "marked" if protocol is None else protocol
-    check_protocol(wanted)  # told before anything is read
+    chosen = "marked" if protocol is None else protocol
+    check_protocol(chosen)  # reported before anything is read
     graph, label = load_data(data, format)
     first = first_seed or 0
-    return label, [make_split(graph, wanted, seed) for seed in range(first, first + seeds)]
+    return label, [make_split(graph, chosen, seed) for seed in range(first, first + seeds)]
 
 
 def _repeat(name: str, settings: dict[str, Any], splits: list[Split], engine: Engine, *, quiet: bool) -> Repetitions:

@@ -151,7 +151,7 @@ def print_training(folder: RunFolder) -> None:
     training = folder.training()
     parts: Mapping[str, Mapping[str, Any]] = training.get("parts", {})
     if parts:
-        # Full batch is what is usual: only another choice is told.
+        # Full batch is usual: only another choice is shown.
         batches = any(isinstance(part.get("batch"), int) for part in parts.values())
         print_table(
             ("part", *(["links in a step"] if batches else []), "epochs", "best epoch", "best validation AUC"),

@@ -84,7 +84,7 @@ def tune(
 def _method(
     model: str, grid: Path | None, trials: int | None, space: Path | None, fixed: Mapping[str, Any], *, prune: bool
 ) -> Method:
-    """The trials to run; everything that can be wrong with them is told here, before data is read."""
+    """The trials to run; everything that can be wrong with them is reported here, before data is read."""
     from mpxgat.models import make_model
     from mpxgat.tuning.grid import grid_method, read_grid
 

@@ -121,9 +121,9 @@ class Experiment:
         """The same on other seeds."""
         return replace(self, seeds=tuple(range(first, first + count)))
 
-    def only(self, wanted: Sequence[str]) -> Experiment:
+    def only(self, names: Sequence[str]) -> Experiment:
         """The cells of these data sets."""
-        return replace(self, cells=tuple(cell for cell in self.cells if cell.graph.dataset in wanted))
+        return replace(self, cells=tuple(cell for cell in self.cells if cell.graph.dataset in names))
 
     def quick_version(self) -> Experiment:
         """The smaller version that the file describes, with a note that says in what it is smaller."""
