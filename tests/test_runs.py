@@ -1,14 +1,17 @@
 """Folders of runs: interrupted, resumed, refused."""
 
 import json
+import os
 from contextlib import suppress
 from dataclasses import replace
+from multiprocessing import get_context
 
 import pytest
 
 from mpxgat.errors import InputError, OutputError, TrainingError
 from mpxgat.models import make_model
 from mpxgat.runs import RunConfig, RunFolder
+from mpxgat.system import ANY_THREADS, THESE_THREADS
 from mpxgat.training.parallel import Processes
 from tests.examples import graph_of, random_graph
 
@@ -163,11 +166,40 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
             raise AssertionError("it was let in")
 
 
-def test_a_folder_is_left_as_it_was_if_no_run_begins(tmp_path):
-    for path in (tmp_path, tmp_path / "new"):
+def _try_to_hold(path):
+    """In another process: exit code 0 if it is let in, 3 if another process is."""
+    try:
+        with RunFolder(path).locked():
+            os._exit(0)
+    except TrainingError:
+        os._exit(3)
+
+
+def test_two_processes_cannot_both_hold_a_folder(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    other = get_context("spawn").Process(target=_try_to_hold, args=(folder.path,))
+    with folder.locked():
+        other.start()
+        other.join()
+    assert other.exitcode == 3
+
+
+def test_who_opened_the_lock_file_before_locks_the_same_as_who_comes_later(tmp_path):
+    """Were it removed by who leaves, a process that opened it before and one that comes later would both be in."""
+    folder = RunFolder(tmp_path / "run")
+    with folder.locked():
+        opened = open(folder.path / ".lock")  # noqa: SIM115 - as a process does that is about to lock it
+    with opened, folder.locked():
+        assert os.path.samestat(os.fstat(opened.fileno()), (folder.path / ".lock").stat())
+
+
+def test_a_folder_in_which_no_run_begins_holds_nothing_but_the_lock(tmp_path):
+    for path in (tmp_path / "there", tmp_path / "new"):
+        (tmp_path / "there").mkdir(exist_ok=True)
         with suppress(KeyboardInterrupt), RunFolder(path).locked():
             raise KeyboardInterrupt
-    assert not list(tmp_path.iterdir())
+        assert os.listdir(path) == [".lock"]
+        RunFolder(path).check_free()
 
 
 def test_nothing_trained_nothing_left(tmp_path):
@@ -176,7 +208,7 @@ def test_nothing_trained_nothing_left(tmp_path):
         folder.begin(RunConfig.of(small_model(), GRAPH, "data"))
         folder.session(lambda part, report: None)
         folder.abandon()
-    assert not folder.path.exists()
+    assert os.listdir(folder.path) == [".lock"]
     interrupted(folder, stop_after=2)
     folder.abandon()
     assert folder.holds_run()
@@ -186,8 +218,8 @@ def test_nothing_trained_nothing_left(tmp_path):
     ("text", "said"),
     [
         ("{", "damaged, or no JSON"),
-        ("[]", "of kind None, expected mpxgat-run-1"),
-        ('{"kind": "mpxgat-run-1", "data": 3}', "data is '3', expected str"),
+        ("[]", "of kind None, expected mpxgat-run-2"),
+        ('{"kind": "mpxgat-run-2", "data": 3}', "data is '3', expected str"),
     ],
 )
 def test_a_damaged_configuration_is_named(tmp_path, text, said):
@@ -282,9 +314,16 @@ def test_a_model_that_is_not_trained_has_runs_too(tmp_path):
     assert folder.summary() == {}
 
 
-def test_other_versions_are_told():
+def test_other_conditions_are_told():
     begun = RunConfig.of(small_model(), GRAPH, "data")
     now = replace(begun, versions={**begun.versions, "torch": "9.9"})
-    assert begun.other_versions(begun) == []
-    assert begun.other_versions(now) == [f"torch {begun.versions['torch']}, now 9.9"]
+    assert begun.other_conditions(begun) == []
+    assert begun.other_conditions(now) == [f"torch {begun.versions['torch']}, now 9.9"]
     assert begun.difference(now) is None
+
+
+@pytest.mark.parametrize(("promise", "told"), [(ANY_THREADS, []), (THESE_THREADS, ["threads 2, now 1"])])
+def test_another_number_of_threads_is_told_where_it_matters(promise, told):
+    known = {"threads": 2, "MKL_CBWR": "AVX2,STRICT", "processor": "intel", "promise": promise}
+    begun = replace(RunConfig.of(small_model(), GRAPH, "data"), reproducibility=known)
+    assert begun.other_conditions(replace(begun, reproducibility={**known, "threads": 1})) == told

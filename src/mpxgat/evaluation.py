@@ -1,11 +1,10 @@
-"""A fitted model and a split in, measures out."""
+"""A fitted model and a split in, measures out; and the same on several seeds of one protocol."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
@@ -14,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mpxgat.errors import SettingError, TrainingError, printable
+from mpxgat.errors import SettingError
 from mpxgat.graph import MultiplexGraph
 from mpxgat.metrics import HITS_AT, StreamedRanking, hits_at, mean_reciprocal_rank, overall_auc, ranks
 from mpxgat.models.base import Model
 from mpxgat.pairs import KnownUnits, pair_keys
 from mpxgat.splits import Negatives, PairBlock, Split
-from mpxgat.training.parallel import Engine, Session
+from mpxgat.training.parallel import Engine, Session, result_of
 
 _CANDIDATES_AT_ONCE = 1 << 20
 Progress = Callable[[int], None]
@@ -74,9 +73,6 @@ def pairs_to_score(split: Split) -> int:
     """About how many pairs `evaluate` scores, for a progress bar."""
     candidates = np.diff(split.train.layer_start)[split.train.node_layer[split.inter.positives]]
     return split.intra.negatives.cells() + split.inter.negatives.cells() + int(candidates.sum())
-
-
-# ---- telling positives from negatives --------------------------------------------------------------------
 
 
 class _HardPairs:
@@ -171,9 +167,6 @@ def _check_fitted_without_targets(model: Model, split: Split) -> None:
             )
 
 
-# A model evaluated on several seeds of one protocol, and the summary of it.
-
-
 @dataclass(frozen=True)
 class Summary:
     """A measure over several seeds: mean, sample standard deviation (0 for one seed), and the values."""
@@ -241,12 +234,7 @@ def repeat_on(
     with engine.workers() as pool:
         futures = [(split, pool.submit(_once, split, new_model, None)) for split in splits]
         for split, future in futures:
-            try:
-                done.append(future.result())
-            except BrokenExecutor as problem:
-                raise TrainingError(
-                    f"seed {split.seed}: its process died ({printable(problem, 300)}); was it out of memory?"
-                ) from None
+            done.append(result_of(future, f"seed {split.seed}: its process died"))
             if progress is not None:
                 progress(pairs_to_score(split))
     return _together(done)

@@ -86,7 +86,7 @@ def predict_node(model: Model, node: int, k: int = 10) -> Predictions:
     found = []
     for number in [home, *(layer for layer in range(graph.n_layers) if layer != home and layer not in copies)]:
         best = _Best(k)
-        for columns in _pieces(graph.layer_nodes(number), _TILE_COLUMNS):
+        for columns in _chunks(graph.layer_nodes(number), _TILE_COLUMNS):
             best.offer(rows, columns, model.score_block(rows, columns), known)
         found.append(best.predictions(model))
     return join(graph, found)
@@ -107,7 +107,7 @@ def predict_top(
         return _best_of(model, k, [layers], known, advance)
     within = [(number, number) for number in range(graph.n_layers)]
     between = [(a, b) for a in range(graph.n_layers) for b in range(a + 1, graph.n_layers)]
-    return join(graph, [_best_of(model, k, places, known, advance) for places in (within, between)])
+    return join(graph, [_best_of(model, k, pairs, known, advance) for pairs in (within, between)])
 
 
 def pairs_to_search(graph: MultiplexGraph, layers: tuple[int, int] | None = None) -> int:
@@ -117,13 +117,13 @@ def pairs_to_search(graph: MultiplexGraph, layers: tuple[int, int] | None = None
     return sum(sizes[a] * sizes[b] for a, b in (every if layers is None else [layers]))
 
 
-def _best_of(model: Model, k: int, places: Iterable[tuple[int, int]], known: _Known, advance: Advance) -> Predictions:
+def _best_of(model: Model, k: int, layers: Iterable[tuple[int, int]], known: _Known, advance: Advance) -> Predictions:
     best = _Best(k)
-    for a, b in places:
+    for a, b in layers:
         row_nodes, column_nodes = model.graph.layer_nodes(a), model.graph.layer_nodes(b)
         height = max(1, _TILE_PAIRS // min(len(column_nodes), _TILE_COLUMNS))
-        for rows in _pieces(row_nodes, height):
-            for columns in _pieces(column_nodes, _TILE_COLUMNS):
+        for rows in _chunks(row_nodes, height):
+            for columns in _chunks(column_nodes, _TILE_COLUMNS):
                 if a != b or columns[-1] > rows[0]:  # within a layer every pair is looked at once
                     best.offer(rows, columns, model.score_block(rows, columns), known, once=a == b)
                 advance(len(rows) * len(columns))
@@ -143,16 +143,16 @@ class _Known:
         return cls(graph, pair_keys(graph.intra, graph.n_nodes), KnownUnits.of(graph))
 
     def open(self, pairs: Pairs) -> NDArray[np.bool_]:
-        """(k,) where a pair is neither a link nor one unit nor forbidden; pairs of one kind, in pieces."""
+        """(k,) where a pair is neither a link nor one unit nor forbidden; computed in chunks."""
         answer = np.empty(len(pairs), dtype=bool)
         for start in range(0, len(pairs), _PAIRS_AT_ONCE):
-            piece = pairs[start : start + _PAIRS_AT_ONCE]
-            first, second = piece.T
+            chunk = pairs[start : start + _PAIRS_AT_ONCE]
+            first, second = chunk.T
             intra = self.graph.node_layer[first] == self.graph.node_layer[second]
-            keys = pair_keys(piece, self.graph.n_nodes)
+            keys = pair_keys(chunk, self.graph.n_nodes)
             linked = np.searchsorted(self.links, keys, "right") > np.searchsorted(self.links, keys)
-            taken = self.units.decided(first, second)
-            answer[start : start + _PAIRS_AT_ONCE] = np.where(intra, (first != second) & ~linked, ~taken)
+            decided = self.units.decided(first, second)
+            answer[start : start + _PAIRS_AT_ONCE] = np.where(intra, (first != second) & ~linked, ~decided)
         return answer
 
 
@@ -213,6 +213,6 @@ def join(graph: MultiplexGraph, parts: Sequence[Predictions]) -> Predictions:
     )
 
 
-def _pieces(nodes: Positions, size: int) -> Iterator[Positions]:
+def _chunks(nodes: Positions, size: int) -> Iterator[Positions]:
     for start in range(0, len(nodes), size):
         yield nodes[start : start + size]

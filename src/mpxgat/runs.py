@@ -1,4 +1,13 @@
-"""Trainings kept in folders: what is trained, how far it is, and the model in the end."""
+"""Trainings kept in folders: what is trained on what, how far it is, and the model in the end.
+
+RUN/config.json         data, model, settings, seed, versions: written first, never changed
+RUN/checkpoints/        states of the parts in training; gone once the model is there
+RUN/history.json        a row for each validation, and a summary
+RUN/model.safetensors   the model: where it is, the run is finished
+RUN/.lock               held while a process trains; it stays, as who removes it might remove another one's
+
+Every file is written whole or not at all, so a process killed at any moment leaves a run that can go on.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +15,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,18 +25,15 @@ from filelock import FileLock, Timeout
 from mpxgat.errors import InputError, OutputError, TrainingError, printable, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import read_arrays
-from mpxgat.io.files import read_bytes, write_files
-from mpxgat.models.base import Model, load_model
-from mpxgat.system import versions
+from mpxgat.io.files import json_bytes, read_json, write_files
+from mpxgat.models.base import Model, check_imported, load_model
+from mpxgat.system import ANY_THREADS, reproducibility, versions
 from mpxgat.training.parallel import THIS_PROCESS, Engine, Report, Session
 
-__all__ = ["PartProgress", "RunConfig", "RunFolder"]
-
-
-# What a run trains, and the JSON it is kept in.
-
-
-KIND = "mpxgat-run-1"
+_KIND, _HISTORY_KIND = "mpxgat-run-2", "mpxgat-history-1"
+_CONFIG, _HISTORY, _MODEL = "config.json", "history.json", "model.safetensors"
+_CHECKPOINTS, _LOCK = "checkpoints", ".lock"
+_CONDITIONS = ("threads", "MKL_CBWR", "processor")  # of reproducibility
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,7 @@ class RunConfig:
     data            the data set's name or path, as given
     fingerprint     the graph's
     settings        all of the model's, defaults included
+    reproducibility what the same seed promises where the run was begun, see `mpxgat.system.reproducibility`
     graph           the graph's sizes, for people to read
     """
 
@@ -46,6 +53,7 @@ class RunConfig:
     settings: Mapping[str, Any]
     seed: int
     versions: Mapping[str, str]
+    reproducibility: Mapping[str, Any]
     graph: Mapping[str, Any]
 
     @classmethod
@@ -58,6 +66,7 @@ class RunConfig:
             settings=model.settings,
             seed=model.seed,
             versions=versions(),
+            reproducibility=reproducibility(),
             graph={
                 "layers": list(graph.layers),
                 "nodes": graph.n_nodes,
@@ -90,45 +99,30 @@ class RunConfig:
             return f"other data ({_sizes(self)}; now {_sizes(now)})"
         return None
 
-    def other_versions(self, now: RunConfig) -> list[str]:
-        """What has been installed anew since, in words."""
-        return [
-            f"{name} {before}, now {now.versions[name]}"
-            for name, before in self.versions.items()
-            if name in now.versions and now.versions[name] != before
-        ]
+    def other_conditions(self, now: RunConfig) -> list[str]:
+        """What is not as it was where the run was begun and may change its bytes, in words."""
+        before, after = dict[str, Any](self.versions), dict[str, Any](now.versions)
+        if {config.reproducibility.get("promise") for config in (self, now)} != {ANY_THREADS}:
+            before |= {name: self.reproducibility.get(name) for name in _CONDITIONS}
+            after |= now.reproducibility
+        changed = [name for name in before if name in after and after[name] != before[name]]
+        return [f"{name} {printable(before[name])}, now {printable(after[name])}" for name in changed]
 
     def to_bytes(self) -> bytes:
         """As a JSON file."""
-        return json_bytes({"kind": KIND, **asdict(self)})
+        return json_bytes({"kind": _KIND, **asdict(self)})
 
     @classmethod
     def read(cls, path: Path) -> RunConfig:
         """From a JSON file; InputError if it is damaged or something else."""
-        value = read_json(path, KIND)
+        value = read_json(path, _KIND)
         kinds = {"data": str, "fingerprint": str, "model": str, "settings": dict, "seed": int}
-        for name, kind in {**kinds, "versions": dict, "graph": dict}.items():
+        for name, kind in {**kinds, "versions": dict, "reproducibility": dict, "graph": dict}.items():
             if not isinstance(value.get(name), kind):
                 raise InputError(f"damaged: {name} is {quoted(value.get(name))}, expected {kind.__name__}", path)
+        for named in (value["model"], value["settings"].get("f"), value["settings"].get("g")):
+            check_imported(named)
         return cls(**{name: value[name] for name in cls.__dataclass_fields__})
-
-
-def json_bytes(value: Mapping[str, Any]) -> bytes:
-    """A JSON file; the same value gives the same bytes."""
-    return (json.dumps(value, indent=1) + "\n").encode()
-
-
-def read_json(path: Path, kind: str) -> dict[str, Any]:
-    """The JSON object of the given kind in a file; InputError if it is damaged or something else."""
-    content = read_bytes(path)
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError) as problem:
-        raise InputError(f"damaged, or no JSON ({printable(problem)})", path) from None
-    found = value.get("kind") if isinstance(value, dict) else None
-    if found != kind:
-        raise InputError(f"the file is of kind {printable(found)}, expected {kind}", path)
-    return dict(value)
 
 
 def _shown(settings: Mapping[str, Any], name: str) -> str:
@@ -137,27 +131,6 @@ def _shown(settings: Mapping[str, Any], name: str) -> str:
 
 def _sizes(config: RunConfig) -> str:
     return f"{quoted(config.data)}: {config.graph.get('nodes')} nodes, checksum {printable(config.fingerprint[:12])}"
-
-
-# A training's folder: what was trained on what, how far it is, and the model in the end.
-#
-# RUN/config.json         data, model, settings, seed, versions: written first, never changed
-# RUN/checkpoints/        states of the parts in training; gone once the model is there
-# RUN/history.json        a row for each validation, and a summary
-# RUN/model.safetensors   the model: where it is, the run is finished
-# RUN/.lock               held while a process trains
-#
-# Every file is written whole or not at all, so a process killed at any moment leaves a run that can go on.
-
-
-HISTORY_KIND = "mpxgat-history-1"
-_CONFIG, _HISTORY, _MODEL, _CHECKPOINTS, _LOCK = (
-    "config.json",
-    "history.json",
-    "model.safetensors",
-    "checkpoints",
-    ".lock",
-)
 
 
 @dataclass(frozen=True)
@@ -169,6 +142,10 @@ class PartProgress:
     best_epoch: int
     best: float | None
     finished: bool
+
+    def to_record(self) -> dict[str, Any]:
+        """Plain values but for the name."""
+        return {name: value for name, value in asdict(self).items() if name != "part"}
 
 
 @dataclass(frozen=True)
@@ -191,8 +168,6 @@ class RunFolder:
     def finished(self) -> bool:
         """Whether the model is there."""
         return os.path.exists(self.model_path)  # unlike Path.exists, also for a name the system forbids
-
-    # ---- reading ---------------------------------------------------------------------------------------
 
     def holds_run(self) -> bool:
         """Whether a run was begun here."""
@@ -218,10 +193,21 @@ class RunFolder:
     def summary(self) -> dict[str, Any]:
         """How a finished training went, see `Model.training_summary`."""
         path = self.path / _HISTORY
-        summary = read_json(path, HISTORY_KIND).get("summary")
+        summary = read_json(path, _HISTORY_KIND).get("summary")
         if not isinstance(summary, dict):
             raise InputError("a damaged history: no summary", path)
         return summary
+
+    def to_record(self) -> dict[str, Any]:
+        """Everything about the run as plain values; of one that is not finished, how far its parts are."""
+        head = {"run": str(self.path), "finished": self.finished, **asdict(self.config())}
+        return {**head, "training": self.training()}
+
+    def training(self) -> dict[str, Any]:
+        """The summary of a finished training; else ``parts``, by name, as far as they are."""
+        if self.finished:
+            return self.summary()
+        return {"parts": {part.part: part.to_record() for part in self.progress()}}
 
     def progress(self) -> list[PartProgress]:
         """How far the parts are that have a checkpoint, in order of their names."""
@@ -237,24 +223,33 @@ class RunFolder:
                 raise InputError(f"a damaged checkpoint: no {problem}", path) from None
         return found
 
-    # ---- training --------------------------------------------------------------------------------------
+    def check_free(self) -> None:
+        """OutputError or TrainingError if something else than a run is here."""
+        if self.holds_run() or not os.path.exists(self.path):
+            return
+        ours = (_LOCK, f".{_CONFIG}.")  # what a process killed at once has left
+        try:
+            foreign = sorted(name for name in os.listdir(self.path) if not name.startswith(ours))
+        except NotADirectoryError:
+            raise OutputError(f"{printable(self.path, 300)} is a file, expected a folder or a new name") from None
+        except OSError as problem:
+            raise OutputError(f"{printable(self.path, 300)}: cannot make a run: {problem.strerror}") from None
+        if foreign:
+            raise TrainingError(
+                f"{printable(self.path, 300)} holds {quoted(foreign[0])} and no run, expected an empty or a new folder"
+            )
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Make the folder if need be and keep other processes out; the end of this process, even a kill, lets them in.
 
-        A folder in which no run was begun is left as it was found.
+        TrainingError if another process is in.
         """
-        lock = self.path / _LOCK
+        self.check_free()
         try:
-            made = not self.path.exists()
-            if not made and not self.path.is_dir():
-                raise OutputError(f"{printable(self.path, 300)} is a file, expected a folder or a new name")
-            if not made and not self.holds_run():
-                self._check_empty()
             self.path.mkdir(parents=True, exist_ok=True)
-            holder = FileLock(lock)
-            holder.acquire(timeout=0)
+            lock = FileLock(self.path / _LOCK)
+            lock.acquire(timeout=0)
         except Timeout:
             raise TrainingError(f"{printable(self.path, 300)}: another process trains in this folder") from None
         except (OSError, ValueError) as problem:  # ValueError: a NUL character in the path
@@ -263,12 +258,7 @@ class RunFolder:
         try:
             yield
         finally:
-            if not self.holds_run():
-                lock.unlink(missing_ok=True)
-            holder.release()
-            if made and not self.holds_run():
-                with suppress(OSError):  # someone else has put something there meanwhile
-                    self.path.rmdir()
+            lock.release()
 
     def begin(self, config: RunConfig) -> None:
         """Write the configuration, or check that it is the one of the run begun here; call it `locked`.
@@ -299,7 +289,7 @@ class RunFolder:
     def finish(self, model: Model) -> None:
         """Keep the trained model and its history; the checkpoints have done their work."""
         history = {
-            "kind": HISTORY_KIND,
+            "kind": _HISTORY_KIND,
             "summary": model.training_summary(),
             "history": getattr(model, "history", {}),  # only models that are trained have one
         }
@@ -312,14 +302,6 @@ class RunFolder:
         if not any(self.checkpoints.glob("[!.]*")):
             self._remove_checkpoints()
             (self.path / _CONFIG).unlink(missing_ok=True)
-
-    def _check_empty(self) -> None:
-        ours = (_LOCK, f".{_CONFIG}.")  # what a process killed at once has left
-        foreign = sorted(entry.name for entry in self.path.iterdir() if not entry.name.startswith(ours))
-        if foreign:
-            raise TrainingError(
-                f"{printable(self.path, 300)} holds {quoted(foreign[0])} and no run, expected an empty or a new folder"
-            )
 
     def _remove_checkpoints(self) -> None:
         try:

@@ -1,4 +1,4 @@
-"""What this process runs on and has used so far."""
+"""What this process runs on: versions, what a seed promises here, memory used, memory left, memory needed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from mpxgat import __version__
 from mpxgat.errors import TrainingError
@@ -27,7 +28,16 @@ _OUT_OF_MEMORY = (
     "can't start new thread",
     "launch worker thread",
 )
-_MAKERS = {"GenuineIntel": "intel", "AuthenticAMD": "amd"}
+_MAKERS = {"GenuineIntel": "intel", "AuthenticAMD": "amd"}  # as processors call themselves
+_CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_FLOAT, _INDEX = 4, 8  # bytes
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # from malloc.h of glibc
+_LARGEST = 2**31 - 1
+ANY_THREADS = "same bytes on any number of threads"
+THESE_THREADS = "same bytes on this machine with this number of threads"
+
+
+# ---- what the same seed promises -----------------------------------------------------------------------------------
 
 
 def set_reproducible_maths() -> None:
@@ -49,12 +59,28 @@ def maths_settings() -> dict[str, str]:
 
 
 def same_bytes_on_any_threads() -> bool:
-    """Whether one seed gives the same bytes on any number of threads; else on the same number of this machine."""
+    """Whether one seed gives the same bytes on any number of threads; else on the same number of this machine.
+
+    It does where MKL is part of torch, the processor is Intel's and ``MKL_CBWR`` asked for STRICT before torch was
+    loaded (set later it has no effect, which cannot be seen from here).
+    """
     if processor() != "intel" or not os.environ.get("MKL_CBWR", "").upper().endswith(",STRICT"):
         return False
     import torch
 
     return bool(torch.backends.mkl.is_available())  # type: ignore[no-untyped-call]
+
+
+def reproducibility() -> dict[str, Any]:
+    """What the same seed promises in this process, and on what grounds; plain values for a record."""
+    import torch
+
+    return {
+        "threads": torch.get_num_threads(),
+        "MKL_CBWR": os.environ.get("MKL_CBWR"),
+        "processor": processor(),
+        "promise": ANY_THREADS if same_bytes_on_any_threads() else THESE_THREADS,
+    }
 
 
 @cache
@@ -67,6 +93,19 @@ def processor() -> str:
     if platform.machine().lower().startswith(("arm", "aarch64")):
         return "arm"
     return next((name for word, name in _MAKERS.items() if word in told), "other")
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a result depends on."""
+    return {
+        "mpxgat": __version__,
+        "python": platform.python_version(),
+        "torch": version("torch"),
+        "numpy": version("numpy"),
+    }
+
+
+# ---- memory --------------------------------------------------------------------------------------------------------
 
 
 def peak_rss_mb() -> float | None:
@@ -88,29 +127,16 @@ def is_out_of_memory(problem: BaseException) -> bool:
     return any(words in text for words in _OUT_OF_MEMORY)
 
 
-def versions() -> dict[str, str]:
-    """Versions of what a result depends on."""
-    return {
-        "mpxgat": __version__,
-        "python": platform.python_version(),
-        "torch": version("torch"),
-        "numpy": version("numpy"),
-    }
-
-
-# What a limit on this process's address space leaves.
-
-
 def address_space_left() -> int | None:
     """What a limit on this process's address space (``ulimit -v``) leaves of it; None without such a limit."""
-    try:
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    except (ImportError, OSError, ValueError):  # a system that has no such limits
+    if resource is None:
         return None
-    return None if limit == resource.RLIM_INFINITY else max(0, limit - taken)
+    try:
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    except (OSError, ValueError):  # a system that has no such limits
+        return None
+    return None if limit == resource.RLIM_INFINITY else max(0, limit - used)
 
 
 def check_room(needed: int) -> None:
@@ -118,14 +144,6 @@ def check_room(needed: int) -> None:
     left = address_space_left()
     if left is not None and left < needed:
         raise MemoryError(f"{needed >> 20} MB are needed, and a limit on memory leaves {left >> 20} MB")
-
-
-# Whether a training fits the memory, estimated before it starts.
-
-
-_CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-_FLOAT = 4
-_INDEX = 8
 
 
 def training_bytes(n_nodes: int, n_links: int, parameters: int, width: int, heads: int, blocks: int) -> int:
@@ -196,13 +214,6 @@ def check_fits(needed: int, what: str, advice: str = "smaller hidden, out or hea
             f"{what} would need about {needed / 2**30:.1f} GiB of memory and {available / 2**30:.1f} GiB are "
             f"available; {advice}"
         )
-
-
-# Freed memory kept for the next epoch, where the C library allows it.
-
-
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # from malloc.h of glibc
-_LARGEST = 2**31 - 1
 
 
 def keep_freed_memory() -> bool:

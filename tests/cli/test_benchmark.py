@@ -14,9 +14,9 @@ import pytest
 from mpxgat import datasets
 from mpxgat.cli.benchmark import TimeLeft
 from mpxgat.errors import MissingExtraError, MpxgatError
-from mpxgat.experiments import runner as cells
 from mpxgat.experiments import sweep_chart
 from mpxgat.experiments.records import CellKey, ResultsFolder
+from mpxgat.experiments.runner import run_cell
 from tests.cli.runs import run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -81,7 +81,7 @@ def computed(monkeypatch):
 
     def counted(key, graph, session):
         keys.append(key)
-        return cells.run_cell(key, graph, session)
+        return run_cell(key, graph, session)
 
     monkeypatch.setattr("mpxgat.experiments.runner.run_cell", counted)
     return keys
@@ -180,7 +180,7 @@ def test_interrupted_it_says_how_to_go_on(config, monkeypatch):
     def stopped(key, graph, session):
         if key.model == "degree":
             raise KeyboardInterrupt
-        return cells.run_cell(key, graph, session)
+        return run_cell(key, graph, session)
 
     monkeypatch.setattr("mpxgat.experiments.runner.run_cell", stopped)
     result = run("benchmark", "run", "mine.toml")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mpxgat.errors import InputError, OutputError
+from mpxgat.errors import InputError, SettingError
 from tests.cli.runs import network, run
 
 
@@ -49,7 +49,7 @@ def test_without_a_browser_it_says_so(trained, tmp_path, monkeypatch):
 
 def test_other_suffixes_are_refused_before_anything_is_read(tmp_path):
     result = run("explore", tmp_path / "nothing", "-o", tmp_path / "page.csv")
-    assert isinstance(result.exception, OutputError)
+    assert isinstance(result.exception, SettingError)
     assert str(result.exception) == "'page.csv', expected a name that ends in .html"
 
 

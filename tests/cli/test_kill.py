@@ -14,7 +14,20 @@ from mpxgat.runs import RunFolder
 from mpxgat.synthetic import social
 
 KILLS = 10
-SETTINGS = ["--set", "hidden=4", "--set", "out=4", "--set", "heads=1", "--set", "patience=1000", "--epochs", "25"]
+SETTINGS = [
+    "--model",
+    "mpxgat",
+    "--set",
+    "hidden=4",
+    "--set",
+    "out=4",
+    "--set",
+    "heads=1",
+    "--set",
+    "patience=1000",
+    "--epochs",
+    "25",
+]
 
 # Starting Python with torch takes far longer than this training. So one process imports everything, and forks a child
 # for each run of the command; the child is killed, not this one.

@@ -86,13 +86,16 @@ def test_resuming_where_no_run_is_begins_one(data, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--set", "colour=red"), "no setting 'colour'"),
-        (("--set", "name=red"), "no setting 'name'"),
-        (("--set", "self=red"), "no setting 'self'"),
-        (("--set", "cls=red"), "no setting 'cls'"),
-        (("--set", "heads=0"), "heads is 0, expected at least 1"),
-        (("--set", "heads=many"), "heads is 'many', expected a whole number"),
-        (("--set", "lr=-1"), "lr is -1"),
+        (("--model", "mpxgat", "--set", "colour=red"), "no setting 'colour'"),
+        (("--model", "mpxgat", "--set", "name=red"), "no setting 'name'"),
+        (("--model", "mpxgat", "--set", "self=red"), "no setting 'self'"),
+        (("--model", "mpxgat", "--set", "cls=red"), "no setting 'cls'"),
+        (("--model", "mpxgat", "--set", "heads=0"), "heads is 0, expected at least 1"),
+        (("--model", "mpxgat", "--set", "heads=many"), "heads is 'many', expected a whole number"),
+        (("--model", "mpxgat", "--set", "lr=-1"), "lr is -1"),
+        (("--epochs", "20", "--set", "lr=1"), "settings are given (lr, epochs) and no model whose they are; add"),
+        (("--published", "arxiv"), "settings are given (hidden, out"),
+        (("--batch", "7"), "settings are given (batch)"),
         (("--set", "heads"), "expected KEY=VALUE"),
         (("--model", "mpxgatt"), "did you mean mpxgat"),
         (("--published", "aucs"), "no published settings for 'aucs'"),
@@ -106,11 +109,13 @@ def test_bad_settings_are_named_before_data_is_read(tmp_path, options, said):
     assert not list(tmp_path.iterdir())
 
 
-def test_what_fails_before_training_leaves_no_folder(data, tmp_path):
-    for arguments in ((tmp_path / "none.edges",), (data, "--set", "device=nowhere")):
-        result = run("train", *arguments, "-o", tmp_path / "run")
-        assert isinstance(result.exception, MpxgatError)
-        assert not list(tmp_path.iterdir())
+def test_what_fails_before_training_leaves_no_run(data, tmp_path):
+    assert isinstance(run("train", tmp_path / "none.edges", "-o", tmp_path / "run").exception, MpxgatError)
+    assert not list(tmp_path.iterdir())
+    nowhere = ("--model", "mpxgat", "--set", "device=nowhere")
+    assert isinstance(run("train", data, "-o", tmp_path / "run", *nowhere).exception, MpxgatError)
+    assert os.listdir(tmp_path / "run") == [".lock"]
+    assert not RunFolder(tmp_path / "run").holds_run()
 
 
 def test_info_explains_a_finished_run(trained):
@@ -159,7 +164,20 @@ def test_an_interrupted_run_says_how_to_go_on_and_info_how_far_it_is(data, train
 
 def test_ctrl_c_stops_worker_processes_too(data, tmp_path):
     folder = tmp_path / "run"
-    arguments = ["train", data, "-o", folder, "--epochs", "100000", "--set", "patience=100000", "--jobs", "2"]
+    arguments = [
+        "train",
+        data,
+        "-o",
+        folder,
+        "--model",
+        "mpxgat",
+        "--epochs",
+        "100000",
+        "--set",
+        "patience=100000",
+        "--jobs",
+        "2",
+    ]
     command = [sys.executable, "-m", "mpxgat.cli.app", *map(str, arguments), "--save-every", "0"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(
@@ -210,5 +228,21 @@ def test_a_run_in_batches_tells_so_and_resumes_as_begun(data, trained, tmp_path)
     assert run("train", data, "-o", tmp_path / "run", "--resume").exit_code == 0
     other = run("train", data, "-o", tmp_path / "run", "--batch", "60", "--resume")
     assert "begun with the setting batch = 50, now 60" in str(other.exception)
-    wrong = run("train", data, "-o", tmp_path / "other", "--batch", "half")
+    wrong = run("train", data, "-o", tmp_path / "other", "--model", "mpxgat", "--batch", "half")
     assert "batch is 'half', expected auto, full or a whole number" in str(wrong.exception)
+
+
+def test_a_file_of_settings_may_name_the_model(data, tmp_path):
+    (tmp_path / "mine.toml").write_text('model = "gat"\n[settings]\nhidden = 4\nout = 4\nheads = 1\nepochs = 2\n')
+    result = run("train", data, "-o", tmp_path / "run", "--config", tmp_path / "mine.toml")
+    assert result.exit_code == 0, result.output
+    assert RunFolder(tmp_path / "run").config().model == "gat"
+    (tmp_path / "wrong.toml").write_text("model = 3\n")
+    wrong = run("train", data, "-o", tmp_path / "other", "--config", tmp_path / "wrong.toml")
+    assert "model is '3', expected a model's name" in str(wrong.exception)
+
+
+def test_info_says_what_the_same_seed_promises(trained):
+    known = RunFolder(trained[0]).config().reproducibility
+    assert known["threads"] == 1
+    assert f"{known['promise']} (1 threads, MKL_CBWR" in " ".join(run("info", trained[0]).stdout.split())

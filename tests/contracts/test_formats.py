@@ -56,6 +56,12 @@ def test_simple_graphs_come_back(name: str) -> None:
     assert any(written), "the format refused every graph"
 
 
+def test_no_two_formats_have_a_name_or_a_suffix_in_common() -> None:
+    suffixes = [suffix for form in formats().values() for suffix in form.suffixes]
+    assert len(suffixes) == len(set(suffixes))
+    assert len(formats()) == 7  # one of two with the same name would be gone
+
+
 @st.composite
 def mutations(draw: st.DrawFn, content: bytes) -> bytes:
     """Up to three bytes or stretches flipped, deleted, doubled, put in, or all after them cut off."""

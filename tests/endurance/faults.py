@@ -177,12 +177,12 @@ def _searched_by_two(stage: Stage, rng: Random) -> list[str]:
     place = stage.place("two searches")
     stage.run(TUNE, place, seconds=float(rng.random()) * stage.undisturbed(TUNE)[1])
     held = list((place / "out" / ".running").glob("*")) if (place / "out" / ".running").exists() else []
-    claims = [SearchFolder(place / "out").claim(path.name) for path in held]
+    reservations = [SearchFolder(place / "out").reserve(path.name) for path in held]
     ended = stage.run(TUNE, place)
-    problems = [] if ended.code == 0 or not claims else wrong_refusal(ended)
-    for claim in claims:
-        if claim is not None:
-            claim.lock.release()
+    problems = [] if ended.code == 0 or not reservations else wrong_refusal(ended)
+    for reservation in reservations:
+        if reservation is not None:
+            reservation.lock.release()
     return problems + ([] if problems else _ends_well(stage, TUNE, place))
 
 

@@ -56,7 +56,7 @@ def _commands(folder: Path, stage: Stage) -> dict[str, tuple[object, ...]]:
         **{f"info {kind}": ("info", folder / f"net.{kind}") for kind in ("parquet", "xedges", "json", "csv", "mpx")},
         "evaluate": ("evaluate", net, "--model", "rules"),
         "match": ("match", folder / "run"),
-        "train mpxgat": ("train", net, "--set", "hidden=64", "--epochs", 1),
+        "train mpxgat": ("train", net, "--model", "mpxgat", "--set", "hidden=64", "--epochs", 1),
         "train anchored": ("train", net, "--model", "anchored", "--epochs", 1, "--set", "dimensions=64"),
         "train evidence": ("train", net, *_EVIDENCE),
     }

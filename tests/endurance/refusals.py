@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.endurance.launcher import Ended
 
-_OURS = (".lock", ".turn", ".running", ".checkpoints")  # what a run, a search and a folder of results keep hidden
+_OURS = (".lock", ".running", ".checkpoints")  # what a run, a search and a folder of results keep hidden
 
 
 def wrong_refusal(ended: Ended, *said: str) -> list[str]:

@@ -127,7 +127,6 @@ def _checkpoint() -> Subject:
 
 
 def _run_files() -> list[Subject]:
-    from mpxgat.cli.info import run_record
     from mpxgat.runs import RunConfig, RunFolder
 
     def make(folder: Path, rng: Random) -> None:
@@ -141,10 +140,10 @@ def _run_files() -> list[Subject]:
     def read(folder: Path) -> None:
         run = RunFolder(folder)
         config = run.config()
-        config.difference(RunConfig(config.data, "", config.model, {"lr": 1.0}, 1, {}, {}))
-        config.other_versions(config)
+        config.difference(RunConfig(config.data, "", config.model, {"lr": 1.0}, 1, {}, {}, {}))
+        config.other_conditions(config)
         assert config.identity
-        json.dumps(run_record(run))
+        json.dumps(run.to_record())
 
     return [Subject("run", make, read, structured.json_mutated, grammars.json_text, "config.json")]
 
@@ -180,33 +179,33 @@ def _search_files() -> list[Subject]:
 def _study() -> Subject:
     """Optuna's storage, an SQLite file; slow to open, so it gets few inputs."""
     from mpxgat.splits import validation_split
-    from mpxgat.tuning.optuna_search import OptunaBook
-    from mpxgat.tuning.search import SearchFolder, Task
+    from mpxgat.tuning.optuna_search import OptunaStorage
+    from mpxgat.tuning.search import Objective, SearchFolder
     from mpxgat.tuning.trials import Trial, ranked
 
     space = {"lr": {"low": 1e-4, "high": 1e-1, "log": True}}
     network = social(people=30, layers=2, seed=100)
-    task = Task("mpxgat", "overall", 100, validation_split(network, "marked", 100))
+    objective = Objective("mpxgat", "overall", 100, validation_split(network, "marked", 100))
 
-    def book(folder: Path) -> OptunaBook:
-        return OptunaBook(space, 3, True, SearchFolder(folder), task)
+    def storage(folder: Path) -> OptunaStorage:
+        return OptunaStorage(space, 3, True, SearchFolder(folder), objective)
 
     def make(folder: Path, rng: Random) -> None:
-        made = book(folder)
+        made = storage(folder)
         for number in (1, 2):
-            taken = made.take()
-            assert taken is not None
+            running = made.next()
+            assert running is not None
             auc = {"intra": 0.5, "inter": 0.5, "overall": 0.5}
-            made.record(taken, Trial(number, dict(taken.settings), "finished", "overall", auc, 1, 0.1))
-            taken.claim.close()
+            made.record(running, Trial(number, dict(running.settings), "finished", "overall", auc, 1, 0.1))
+            running.reservation.close()
 
     def read(folder: Path) -> None:
-        found = book(folder)
+        found = storage(folder)
         for trial in ranked(found.trials()):
             _shown_trial(trial)
-        taken = found.take()
-        if taken is not None:
-            taken.claim.close()
+        running = found.next()
+        if running is not None:
+            running.reservation.close()
 
     return Subject("study", make, read, share=0.02)
 
@@ -245,7 +244,7 @@ def _toml_files() -> list[Subject]:
     from mpxgat.cli.options import parse_settings
     from mpxgat.experiments.config import check_experiment, read_config
     from mpxgat.experiments.tables import read_dataset_table
-    from mpxgat.tuning.grid import grid_plan, read_grid
+    from mpxgat.tuning.grid import grid_method, read_grid
     from mpxgat.tuning.optuna_search import check_space, read_space
 
     def experiment(path: Path) -> None:
@@ -261,7 +260,7 @@ def _toml_files() -> list[Subject]:
     def grid(path: Path) -> None:
         values = read_grid(path)
         values.pop("seed", None)  # which the command refuses
-        grid_plan("mpxgat", values)
+        grid_method("mpxgat", values)
 
     def settings(path: Path) -> None:
         make_model("mpxgat", **parse_settings([], path, None, None))

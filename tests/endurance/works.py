@@ -13,7 +13,20 @@ from mpxgat.io import write
 from mpxgat.synthetic import social
 from tests.endurance.launcher import Ended, Launch, launcher
 
-SMALL = ("--set", "hidden=4", "--set", "out=4", "--set", "heads=1", "--set", "patience=1000", "--epochs", "8")
+SMALL = (
+    "--model",
+    "mpxgat",
+    "--set",
+    "hidden=4",
+    "--set",
+    "out=4",
+    "--set",
+    "heads=1",
+    "--set",
+    "patience=1000",
+    "--epochs",
+    "8",
+)
 _GRID = "lr = [0.02, 1e-4]\nblocks = 2\n"
 _SPACE = "lr = {low = 1e-5, high = 0.1, log = true}\nblocks = {choices = [1, 2]}\n"
 _EXPERIMENT = """

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from mpxgat.errors import InputError
-from mpxgat.experiments.config import CONFIGS, GraphSpec, check_experiment, largest_layers, load_graph, read_config
+from mpxgat.experiments.config import CONFIGS, check_experiment, read_config
+from mpxgat.experiments.graphs import GraphSpec, largest_layers, load_graph
 from mpxgat.experiments.records import ResultsFile
 from mpxgat.synthetic import social
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from mpxgat.errors import InputError, TrainingError
-from mpxgat.experiments.config import load_graph
+from mpxgat.experiments.graphs import load_graph
 from mpxgat.experiments.records import CellKey, ResultsFolder, cell_key
 from mpxgat.experiments.runner import Failed, Finished, Started, missing_keys, run_cell, run_cells
 from mpxgat.training.parallel import Processes

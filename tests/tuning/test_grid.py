@@ -4,22 +4,22 @@ import pytest
 
 from mpxgat.errors import InputError, SettingError
 from mpxgat.models.mpxgat import PUBLISHED
-from mpxgat.tuning.grid import grid_plan, read_grid
+from mpxgat.tuning.grid import grid_method, read_grid
 
 PAPER = Path(__file__).parents[2] / "experiments" / "grids" / "paper.toml"
 
 
 def combinations(model, grid):
-    plan = grid_plan(model, grid)
-    return plan, list(plan.open.args[0].values())
+    method = grid_method(model, grid)
+    return method, list(method.storage.args[0].values())
 
 
 def test_every_combination_once_in_the_order_of_the_file():
-    plan, found = combinations("toy", {"width": [2, 1, 2], "quality": [0.5, 0.25], "epochs": [3]})
+    method, found = combinations("toy", {"width": [2, 1, 2], "quality": [0.5, 0.25], "epochs": [3]})
     assert [(one["width"], one["quality"]) for one in found] == [(2, 0.5), (2, 0.25), (1, 0.5), (1, 0.25)]
     assert all(one["epochs"] == 3 and one["word"] == "plain" for one in found)
-    assert plan.varied == ("width", "quality")
-    assert plan.total == 4
+    assert method.varied == ("width", "quality")
+    assert method.total == 4
 
 
 def test_a_file_has_values_and_plain_values(tmp_path):
@@ -50,7 +50,7 @@ def test_what_is_no_grid_is_named(tmp_path, text, said):
 )
 def test_settings_the_model_does_not_take_are_named(grid, said):
     with pytest.raises(SettingError, match=said):
-        grid_plan("mpxgat", grid)
+        grid_method("mpxgat", grid)
 
 
 def test_the_grid_of_the_paper_holds_the_published_horizontal_settings():

@@ -11,9 +11,9 @@ from mpxgat.errors import InputError, MpxgatError, OutputError, ResumeError, Set
 from mpxgat.splits import marked_nodes
 from mpxgat.synthetic import social
 from mpxgat.tuning import optuna_search
-from mpxgat.tuning.grid import grid_plan
-from mpxgat.tuning.optuna_search import _tells, optuna_plan
-from mpxgat.tuning.search import Search, SearchFolder, Task
+from mpxgat.tuning.grid import grid_method
+from mpxgat.tuning.optuna_search import _concerns, optuna_method
+from mpxgat.tuning.search import Objective, Search, SearchFolder
 from mpxgat.tuning.trials import ranked
 from tests.tuning import toy
 
@@ -32,16 +32,16 @@ class Searches:
     def __init__(self, graph, folder):
         self.graph, self.folder = graph, folder
 
-    def begin(self, plan, name="out", *, model="toy", measure="overall", seed=100, data=None):
+    def begin(self, method, name="out", *, model="toy", measure="overall", seed=100, data=None):
         data = data or self.graph
-        task = Task(model, measure, seed, marked_nodes(data, seed))
-        made = Search(SearchFolder(self.folder / name), task, plan, "net")
+        objective = Objective(model, measure, seed, marked_nodes(data, seed))
+        made = Search(SearchFolder(self.folder / name), objective, method, "net")
         made.begin(data)
         return made
 
-    def __call__(self, plan, name="out", *, done=lambda trial: None, hear=lambda part, report: None, **more):
+    def __call__(self, method, name="out", *, done=lambda trial: None, hear=lambda part, report: None, **more):
         """Begin a search and run it to its end."""
-        made = self.begin(plan, name, **more)
+        made = self.begin(method, name, **more)
         made.run(lambda: nullcontext(hear), done)
         return made
 
@@ -54,7 +54,7 @@ def search(graph, tmp_path):
 @pytest.fixture(scope="module")
 def undisturbed(graph, tmp_path_factory):
     """A search with optuna that ran from beginning to end."""
-    return Searches(graph, tmp_path_factory.mktemp("searches"))(optuna_plan("toy", SPACE, TOTAL))
+    return Searches(graph, tmp_path_factory.mktemp("searches"))(optuna_method("toy", SPACE, TOTAL))
 
 
 def best(search):
@@ -62,7 +62,7 @@ def best(search):
 
 
 def grid(**values):
-    return grid_plan("toy", values)
+    return grid_method("toy", values)
 
 
 # ---- grids ----------------------------------------------------------------------------------------------
@@ -78,8 +78,9 @@ def test_the_grid_picks_the_best_on_validation_links(search):
     head, _, settings = best(made).partition("quality = 1.0\nwidth = 1\n")
     assert head == (
         f"# The best of 6 trial(s): overall AUC {first.value:.4f} on validation links.\n"
-        "# model toy, data net, seed 100\n"
-        "# mpxgat train DATA --model toy --config best.toml -o RUN\n"
+        "# data net, seed 100\n"
+        "# mpxgat train DATA --config best.toml -o RUN\n"
+        'model = "toy"\n\n'
     )
     assert 'word = "plain"\n' in settings
     assert "vertical_lr" not in settings
@@ -125,31 +126,31 @@ def test_the_best_is_written_even_if_nothing_is_left_to_run(search):
 
 
 def test_trials_in_work_elsewhere_are_left_alone(search, learned):
-    plan = grid(quality=[0.2, 0.9])
-    made = search.begin(plan)
-    book = plan.open(made.folder, made.task)
-    with made.folder.turn():
-        taken = book.take()
-    search(plan)
+    method = grid(quality=[0.2, 0.9])
+    made = search.begin(method)
+    storage = method.storage(made.folder, made.objective)
+    with made.folder.locked():
+        running = storage.next()
+    search(method)
     assert [settings["quality"] for settings in learned] == [0.9]
-    taken.claim.lock.release()  # as the end of a process does
-    search(plan)
+    running.reservation.lock.release()  # as the end of a process does
+    search(method)
     assert [settings["quality"] for settings in learned] == [0.9, 0.2]
 
 
 def test_the_measure_decides(search):
-    plan = grid(quality=[0.5])
-    overall, inter = search(plan, "overall"), search(plan, "inter", measure="inter")
+    method = grid(quality=[0.5])
+    overall, inter = search(method, "overall"), search(method, "inter", measure="inter")
     assert overall.trials()[0].auc == inter.trials()[0].auc
     assert inter.trials()[0].value == inter.trials()[0].auc["inter"] != overall.trials()[0].value
 
 
 def test_a_validation_part_without_links_of_the_kind_is_refused(graph):
     alone = graph.without(intra=graph.intra[:0], inter=graph.inter)
-    Task("toy", "overall", 100, marked_nodes(alone, 100))
+    Objective("toy", "overall", 100, marked_nodes(alone, 100))
     for measure, data in (("inter", alone), ("overall", alone.without(intra=alone.intra, inter=alone.inter))):
         with pytest.raises(SettingError, match=f"no links for the measure {measure}"):
-            Task("toy", measure, 100, marked_nodes(data, 100))
+            Objective("toy", measure, 100, marked_nodes(data, 100))
 
 
 @pytest.mark.parametrize(
@@ -192,12 +193,12 @@ def test_optuna_finds_good_settings_and_the_seed_decides_what_is_drawn(search, u
     assert [trial.number for trial in undisturbed.trials()] == list(range(1, TOTAL + 1))
     assert ranked(undisturbed.trials())[0].settings["quality"] > 0.8
     assert len(set(drawn(undisturbed))) == TOTAL
-    assert drawn(search(optuna_plan("toy", SPACE, 2), seed=101)) != drawn(undisturbed)[:2]
+    assert drawn(search(optuna_method("toy", SPACE, 2), seed=101)) != drawn(undisturbed)[:2]
 
 
 def test_optuna_goes_on_up_to_the_number_in_total(search, learned, undisturbed):
-    search(optuna_plan("toy", SPACE, 4))
-    made = search(optuna_plan("toy", SPACE, TOTAL))
+    search(optuna_method("toy", SPACE, 4))
+    made = search(optuna_method("toy", SPACE, TOTAL))
     assert len(learned) == TOTAL
     assert drawn(made) == drawn(undisturbed)
     assert best(made) == best(undisturbed)
@@ -211,12 +212,12 @@ def test_poor_trials_are_pruned_and_good_ones_are_not(search, undisturbed):
     assert max(pruned) < max(finished)
     assert all(trial.state == "finished" for trial in trials[:5])  # nothing to compare with yet
     first = next(trial.number for trial in trials if trial.state == "pruned")
-    everything = search(optuna_plan("toy", SPACE, first, prune=False))
+    everything = search(optuna_method("toy", SPACE, first, prune=False))
     assert {trial.state for trial in everything.trials()} == {"finished"}
 
 
 def test_a_failing_trial_of_optuna_is_on_record(search):
-    made = search(optuna_plan("toy", {"quality": {"choices": [0.5, 3.0]}, "epochs": 1}, 4))
+    made = search(optuna_method("toy", {"quality": {"choices": [0.5, 3.0]}, "epochs": 1}, 4))
     assert {trial.state for trial in made.trials()} == {"finished", "failed"}
     assert {trial.problem for trial in made.trials()} == {"", "the loss became nan"}
 
@@ -229,26 +230,26 @@ def test_a_trial_interrupted_is_taken_up_with_the_same_settings(search, learned,
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        search(optuna_plan("toy", SPACE, TOTAL), hear=stop)
-    made = search(optuna_plan("toy", SPACE, TOTAL))
+        search(optuna_method("toy", SPACE, TOTAL), hear=stop)
+    made = search(optuna_method("toy", SPACE, TOTAL))
     assert len(learned) == TOTAL + 1
     assert drawn(made) == drawn(undisturbed)
     assert best(made) == best(undisturbed)
 
 
 def test_another_space_or_method_is_refused_and_a_damaged_storage_named(search):
-    made = search(optuna_plan("toy", SPACE, 1))
+    made = search(optuna_method("toy", SPACE, 1))
     with pytest.raises(SettingError, match="another search: space was"):
-        search(optuna_plan("toy", {**SPACE, "epochs": 5}, 1))
+        search(optuna_method("toy", {**SPACE, "epochs": 5}, 1))
     with pytest.raises(SettingError, match='another search: method was "optuna", now "grid"'):
         search(grid(quality=[0.5]))
     (made.folder.path / "study.db").write_bytes(b"nothing like a database" * 100)
     with pytest.raises(InputError, match=r"study.db: this is no storage of optuna's"):
-        search(optuna_plan("toy", SPACE, 1))
+        search(optuna_method("toy", SPACE, 1))
 
 
 def test_a_folder_may_have_any_name(search):
-    made = search(optuna_plan("toy", SPACE, 1), "what? 100% #1")
+    made = search(optuna_method("toy", SPACE, 1), "what? 100% #1")
     assert {"study.db", "best.toml"} <= {path.name for path in made.folder.path.iterdir()}
 
 
@@ -261,7 +262,7 @@ def test_a_folder_may_have_any_name(search):
     ],
 )
 def test_a_trial_is_compared_by_the_parts_that_tell_of_the_measure(part, told):
-    assert {measure for measure in ("intra", "inter", "overall") if _tells(part, measure)} == told
+    assert {measure for measure in ("intra", "inter", "overall") if _concerns(part, measure)} == told
 
 
 # ---- processes ------------------------------------------------------------------------------------------
@@ -270,7 +271,7 @@ PROGRAM = """
 import os, signal, sys
 from pathlib import Path
 from mpxgat.synthetic import social
-from mpxgat.tuning.optuna_search import optuna_plan
+from mpxgat.tuning.optuna_search import optuna_method
 from tests.tuning import toy
 from tests.tuning.test_search import SPACE, TOTAL, Searches
 
@@ -286,7 +287,7 @@ def hear(part, report):
 
 print("ready", flush=True)
 sys.stdin.readline()
-searches(optuna_plan("toy", SPACE, TOTAL), done=lambda trial: print(trial.number, flush=True), hear=hear)
+searches(optuna_method("toy", SPACE, TOTAL), done=lambda trial: print(trial.number, flush=True), hear=hear)
 """
 
 
@@ -307,7 +308,7 @@ def run_side_by_side(folder, count, *, reports=1000):
 
 def test_killed_in_the_middle_it_ends_with_the_same_best(search, undisturbed, tmp_path):
     assert run_side_by_side(tmp_path, 1, reports=6) == [[1, 2]]
-    made = search(optuna_plan("toy", SPACE, TOTAL))
+    made = search(optuna_method("toy", SPACE, TOTAL))
     assert drawn(made) == drawn(undisturbed)
     assert best(made) == best(undisturbed)
 
@@ -316,13 +317,13 @@ def test_two_processes_share_the_trials(search, tmp_path):
     ran = run_side_by_side(tmp_path, 2)
     assert all(ran)
     assert sorted(ran[0] + ran[1]) == list(range(1, TOTAL + 1))
-    made = search.begin(optuna_plan("toy", SPACE, TOTAL))
+    made = search.begin(optuna_method("toy", SPACE, TOTAL))
     assert [trial.number for trial in made.trials()] == list(range(1, TOTAL + 1))
     assert not list((made.folder.path / ".running").iterdir())
 
 
 def test_a_storage_of_another_version_of_optuna_is_named(search):
-    made = search(optuna_plan("toy", SPACE, 1))
+    made = search(optuna_method("toy", SPACE, 1))
     with closing(sqlite3.connect(made.folder.path / "study.db")) as storage, storage:
         storage.execute("UPDATE alembic_version SET version_num = 'v99.0.0'")
     with pytest.raises(InputError, match=r"study.db: optuna cannot use this storage \(The runtime optuna version"):
@@ -330,7 +331,7 @@ def test_a_storage_of_another_version_of_optuna_is_named(search):
 
 
 def test_a_trial_that_is_damaged_in_the_storage_is_named(search):
-    made = search(optuna_plan("toy", SPACE, 1))
+    made = search(optuna_method("toy", SPACE, 1))
     path = made.folder.path / "study.db"
     content = path.read_bytes()
     assert b'"number": 1' in content
@@ -340,7 +341,7 @@ def test_a_trial_that_is_damaged_in_the_storage_is_named(search):
 
 
 def test_a_storage_that_cannot_be_written_is_named(search, monkeypatch):
-    made = search(optuna_plan("toy", SPACE, 1))
+    made = search(optuna_method("toy", SPACE, 1))
     connect = sqlite3.connect
 
     def read_only(path, **options):
@@ -348,7 +349,7 @@ def test_a_storage_that_cannot_be_written_is_named(search, monkeypatch):
 
     monkeypatch.setattr(sqlite3, "connect", read_only)
     with pytest.raises(OutputError, match=r"study.db: cannot write: attempt to write a readonly database"):
-        search(optuna_plan("toy", SPACE, 2))
+        search(optuna_method("toy", SPACE, 2))
     monkeypatch.undo()
     assert len(made.trials()) == 1
 
@@ -361,16 +362,16 @@ def test_a_storage_that_was_not_made_to_its_end_is_not_there(search, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(optuna_search, "_open_study", killed)
         with pytest.raises(KeyboardInterrupt):
-            search(optuna_plan("toy", SPACE, 1))
+            search(optuna_method("toy", SPACE, 1))
     folder = search.folder / "out"
     assert not list(folder.glob("*study*"))
     (folder / ".study.db.new").write_bytes(b"of a process that was killed at once")
-    assert len(search(optuna_plan("toy", SPACE, 1)).trials()) == 1
+    assert len(search(optuna_method("toy", SPACE, 1)).trials()) == 1
     assert not (folder / ".study.db.new").exists()
 
 
 def test_a_damaged_checkpoint_is_told_and_makes_no_failed_trial(search, monkeypatch):
-    plan = grid(quality=[0.5])
+    method = grid(quality=[0.5])
 
     def damaged(*_):
         raise ResumeError("cannot resume: the file is damaged")
@@ -378,5 +379,5 @@ def test_a_damaged_checkpoint_is_told_and_makes_no_failed_trial(search, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(toy.Toy, "_learn", damaged)
         with pytest.raises(ResumeError, match="cannot resume"):
-            search(plan)
-    assert [trial.state for trial in search(plan).trials()] == ["finished"]
+            search(method)
+    assert [trial.state for trial in search(method).trials()] == ["finished"]

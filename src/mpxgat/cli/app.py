@@ -5,84 +5,59 @@ A verb imports what is heavy (graphs, formats, models) inside its function, so t
 
 from __future__ import annotations
 
-import io
-import os
 import sys
-import warnings
-from contextlib import suppress
-from typing import Annotated, TextIO
 
 import typer
 
-from mpxgat import __version__
-from mpxgat.cli import (
-    audit,
-    benchmark,
-    convert,
-    datasets,
-    demo,
-    embed,
-    evaluate,
-    explain,
-    explore,
-    info,
-    match,
-    predict,
-    record,
-    report,
-    split,
-    train,
-    tune,
-)
-from mpxgat.cli import record as results
-from mpxgat.cli.output import print_error, print_note
-from mpxgat.errors import DataWarning, MpxgatError, OutputError, printable
+from mpxgat.cli import benchmark
+from mpxgat.cli.audit import audit
+from mpxgat.cli.check_model import check_model
+from mpxgat.cli.convert import convert
+from mpxgat.cli.datasets import datasets
+from mpxgat.cli.demo import demo
+from mpxgat.cli.embed import embed
+from mpxgat.cli.evaluate import evaluate
+from mpxgat.cli.explain import explain
+from mpxgat.cli.explore import explore
+from mpxgat.cli.info import info
+from mpxgat.cli.match import match
+from mpxgat.cli.options import ImportOption, VersionOption, import_own
+from mpxgat.cli.output import all_output_written, print_error, print_note, show_warnings_as_notes
+from mpxgat.cli.predict import predict
+from mpxgat.cli.record import record
+from mpxgat.cli.report import report
+from mpxgat.cli.results import results
+from mpxgat.cli.split import split
+from mpxgat.cli.train import train
+from mpxgat.cli.tune import tune
+from mpxgat.errors import MpxgatError, printable
 from mpxgat.system import is_out_of_memory, keep_freed_memory, set_reproducible_maths
 
 _STOPPED = 130  # what typer makes of Ctrl-C
 
 app = typer.Typer(
     name="mpxgat",
-    help="Networks with several layers: who is connected, and who is who.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-app.command("info")(info.info)
-app.command("convert")(convert.convert)
-app.command("split")(split.split)
-app.command("train")(train.train)
-app.command("embed")(embed.embed)
-app.command("predict")(predict.predict)
-app.command("match")(match.match)
-app.command("explain")(explain.explain)
-app.command("explore")(explore.explore)
-app.command("evaluate")(evaluate.evaluate)
-app.command("report")(report.report)
-app.command("record")(record.record)
-app.command("results")(results.results)
+for verb in (
+    info, convert, split, train, embed, predict, match, explain, explore, evaluate, report, record, results, tune,
+    audit, check_model, datasets, demo,
+):  # fmt: skip
+    app.command(verb.__name__.replace("_", "-"))(verb)
 app.add_typer(benchmark.app, name="benchmark")
-app.command("tune")(tune.tune)
-app.command("audit")(audit.audit)
-app.command("datasets")(datasets.datasets)
-app.command("demo")(demo.demo)
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        sys.stdout.write(f"mpxgat {__version__}\n")
-        raise typer.Exit
 
 
 @app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
+def set_up(version: VersionOption = False, modules: ImportOption = None) -> None:
     """Networks with several layers: who is connected, and who is who."""
+    set_reproducible_maths()
+    keep_freed_memory()
+    show_warnings_as_notes()
+    for name in modules or []:
+        import_own(name)
 
 
 def main() -> None:
@@ -95,14 +70,9 @@ def main() -> None:
 
 
 def _run() -> None:
-    set_reproducible_maths()
-    keep_freed_memory()
-    warnings.simplefilter("once", DataWarning)
-    warnings.showwarning = _show_warning
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is no reason to fail
     try:
-        _app_with_output()
+        with all_output_written():
+            app()
     except MpxgatError as problem:
         print_error(problem)
         sys.exit(2)
@@ -116,42 +86,6 @@ def _run() -> None:
         reason = f" ({printable(problem, 200)})" if str(problem) else ""
         print_error(MpxgatError(f"not enough memory{reason}"))
         sys.exit(2)
-
-
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    """What is to be known of data is a note; anything else as Python shows it."""
-    if issubclass(category, DataWarning):
-        print_note(f"note: {message}", limit=1000)
-    else:
-        sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
-
-
-def _app_with_output() -> None:
-    """The command with all its output out; OutputError if that cannot be written, unless its reader went away."""
-    try:
-        try:
-            app()
-        finally:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        _drop_output()
-        sys.exit(1)
-    except OSError as problem:  # those of files have names already
-        _drop_output()
-        raise OutputError(f"cannot write the result: {printable(problem.strerror or problem)}") from None
-
-
-def _drop_output() -> None:
-    """Let what could not be written go, or Python would try again at its end."""
-    with suppress(OSError, ValueError):  # ValueError: a stream that is no file
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

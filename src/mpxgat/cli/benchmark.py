@@ -1,4 +1,4 @@
-"""How a benchmark is shown while it goes on: cells done and to do, those in work, time left."""
+"""`mpxgat benchmark`: the paper's tables, studies over swept values, and experiments of one's own."""
 
 from __future__ import annotations
 
@@ -22,108 +22,8 @@ if TYPE_CHECKING:
     from mpxgat.experiments.config import Experiment
     from mpxgat.experiments.records import CellKey, CellRecord
     from mpxgat.experiments.runner import Event, Failed
-    from mpxgat.experiments.tables import Table
+    from mpxgat.experiments.tables import ResultsTable
     from mpxgat.training.parallel import Engine
-
-
-def describe(key: CellKey) -> str:
-    """A cell in few words."""
-    return printable(f"{key.dataset}, {key.model}, seed {key.seed}", 200)
-
-
-class TimeLeft:
-    """How long cells will take: as long as those done of the same model and data set, or model, or at all."""
-
-    def __init__(self, keys: Sequence[CellKey], jobs: int):
-        self._to_do = list(keys)
-        self._jobs = jobs
-        self._seconds: dict[tuple[str, ...], list[float]] = {}
-
-    def done(self, key: CellKey, seconds: float) -> None:
-        """A cell is done and took so long."""
-        self._to_do.remove(key)
-        for kind in _kinds(key):
-            self._seconds.setdefault(kind, []).append(seconds)
-
-    def text(self) -> str:
-        """Hours, minutes and seconds; a question mark before the first is done."""
-        if not self._seconds:
-            return "?"
-        known = [next(self._seconds[kind] for kind in _kinds(key) if kind in self._seconds) for key in self._to_do]
-        return str(timedelta(seconds=round(sum(map(mean, known)) / self._jobs)))
-
-
-def _kinds(key: CellKey) -> tuple[tuple[str, ...], ...]:
-    return (key.model, key.dataset), (key.model,), ()
-
-
-@contextmanager
-def benchmark_progress(keys: Sequence[CellKey], jobs: int, *, quiet: bool = False) -> Iterator[Callable[[Event], None]]:
-    """Gives the function to call with every event. Standard error has a bar, or a line a cell if it is no terminal."""
-    if quiet or not keys:
-        yield lambda event: None
-    elif sys.stderr.isatty():
-        with _bar(keys, jobs) as show:
-            yield show
-    else:
-        done = 0
-
-        def note(event: Event) -> None:
-            nonlocal done
-            if not _is_start(event):
-                done += 1
-                print_note(f"{done} of {len(keys)}: {describe(event.key)}: {_outcome(event)}")
-
-        yield note
-
-
-@contextmanager
-def _bar(keys: Sequence[CellKey], jobs: int) -> Iterator[Callable[[Event], None]]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=console_for(sys.stderr), transient=True) as bar:
-        task = bar.add_task("", total=len(keys))
-        left = TimeLeft(keys, jobs)
-        begun: dict[str, float] = {}
-        in_work: dict[str, str] = {}
-
-        def show(event: Event) -> None:
-            if _is_start(event):
-                begun[event.key.text()] = bar.get_time()
-                in_work[event.key.text()] = describe(event.key)
-            else:
-                left.done(event.key, bar.get_time() - begun[event.key.text()])
-                name = in_work.pop(event.key.text())
-                bar.advance(task)
-                bar.console.print(f"{name}: {_outcome(event)}", markup=False, highlight=False)
-            bar.update(task, description=f"about {left.text()} left · {' · '.join(in_work.values())}")
-
-        yield show
-
-
-def _is_start(event: Event) -> bool:
-    from mpxgat.experiments.runner import Started
-
-    return isinstance(event, Started)
-
-
-def _outcome(event: Event) -> str:
-    from mpxgat.experiments.runner import Finished
-
-    if not isinstance(event, Finished):
-        return "failed"
-    measures = event.record.measures
-    aucs = {kind: measures[kind]["auc"] for kind in ("intra", "inter")}
-    return ", ".join(f"{kind} AUC {auc:.4f}" for kind, auc in aucs.items() if auc is not None) or "no links to tell"
-
-
-# `mpxgat benchmark`: the paper's tables, studies over swept values, and experiments of one's own.
 
 
 TABLES = ("1", "2", "3", "4", "5")
@@ -197,19 +97,19 @@ def paper(
     from mpxgat.experiments.config import CONFIGS
     from mpxgat.experiments.tables import read_dataset_table
 
-    wanted = [_one_of(TABLES, number, "table") for number in table or TABLES]
+    chosen = [_one_of(TABLES, number, "table") for number in table or TABLES]
     runs_on = chosen_engine(engine, address, workers, jobs)
     request = _Request(seeds, first_seed, quick, runs_on, results, "paper.jsonl", recorded, output, into, json)
-    experiments = _experiments([CONFIGS / f"table{number}.toml" for number in wanted if number != "1"], request)
+    experiments = _experiments([CONFIGS / f"table{number}.toml" for number in chosen if number != "1"], request)
     sizes = read_dataset_table(CONFIGS / "table1.toml")
     if dataset:
-        known = {entry.name: None for entry in sizes.entries if "1" in wanted}
+        known = {entry.name: None for entry in sizes.entries if "1" in chosen}
         known |= {str(cell.graph.dataset): None for experiment in experiments for cell in experiment.cells}
         for name in dataset:
             _one_of(tuple(known), name, "data set")
         narrowed = [experiment.only(dataset) for experiment in experiments]
         experiments = [experiment for experiment in narrowed if experiment.cells]
-    _run(experiments, request, [sizes.make(dataset or ())] if "1" in wanted else [])
+    _run(experiments, request, [sizes.make(dataset or ())] if "1" in chosen else [])
 
 
 @app.command("sweep")
@@ -234,10 +134,10 @@ def sweep(
     """Studies the paper leaves open: AUC over properties of planted networks, and over layers added one by one."""
     from mpxgat.experiments.config import CONFIGS
 
-    wanted = [_one_of(STUDIES, name, "study") for name in study or STUDIES]
+    chosen = [_one_of(STUDIES, name, "study") for name in study or STUDIES]
     runs_on = chosen_engine(engine, address, workers, jobs)
     request = _Request(seeds, first_seed, quick, runs_on, results, "sweep.jsonl", recorded, output, into, json, charts)
-    _run(_experiments([CONFIGS / f"{name}.toml" for name in wanted], request), request)
+    _run(_experiments([CONFIGS / f"{name}.toml" for name in chosen], request), request)
 
 
 @app.command("run")
@@ -291,9 +191,9 @@ def _experiments(paths: Sequence[Path], request: _Request) -> list[Experiment]:
     return experiments
 
 
-def _run(experiments: Sequence[Experiment], request: _Request, tables: Sequence[Table] = ()) -> None:
+def _run(experiments: Sequence[Experiment], request: _Request, tables: Sequence[ResultsTable] = ()) -> None:
     """Compute what is missing, then show ``tables`` and those of the experiments; exit code 2 if a cell failed."""
-    _check_places([*(table.name for table in tables), *(experiment.name for experiment in experiments)], request)
+    _check_outputs([*(table.name for table in tables), *(experiment.name for experiment in experiments)], request)
     try:
         _run_and_show(experiments, request, tables)
     except KeyboardInterrupt:
@@ -302,7 +202,7 @@ def _run(experiments: Sequence[Experiment], request: _Request, tables: Sequence[
         raise
 
 
-def _run_and_show(experiments: Sequence[Experiment], request: _Request, tables: Sequence[Table]) -> None:
+def _run_and_show(experiments: Sequence[Experiment], request: _Request, tables: Sequence[ResultsTable]) -> None:
     from mpxgat.experiments.sweep_chart import write_chart
     from mpxgat.experiments.tables import make_table
 
@@ -313,12 +213,12 @@ def _run_and_show(experiments: Sequence[Experiment], request: _Request, tables: 
     _show([*tables, *made], charts, failed, request)
     if failed:
         for failure in failed:
-            print_note(f"failed: {describe(failure.key)}: {failure.problem}", limit=4000)
+            print_note(f"failed: {_describe(failure.key)}: {failure.problem}", limit=4000)
         raise typer.Exit(2)
 
 
-def _check_places(names: Sequence[str], request: _Request) -> None:
-    """What would go wrong at the end is told at the beginning."""
+def _check_outputs(names: Sequence[str], request: _Request) -> None:
+    """What would go wrong at the end is reported at the beginning."""
     from mpxgat.experiments.tables import find_section
 
     for name in names:
@@ -344,7 +244,7 @@ def _compute(experiments: Sequence[Experiment], request: _Request) -> tuple[dict
         missing = missing_keys(keys, folder.read())
         if not request.json:
             print_note(f"{len(keys) - len(missing)} of {len(keys)} results are on record in {folder.path}")
-        with benchmark_progress(missing, request.engine.jobs, quiet=request.json) as show:
+        with _progress(missing, request.engine.jobs, quiet=request.json) as show:
             for event in run_cells(missing, folder, request.engine):
                 show(event)
                 if isinstance(event, Failed):
@@ -352,7 +252,9 @@ def _compute(experiments: Sequence[Experiment], request: _Request) -> tuple[dict
         return folder.read(), failed
 
 
-def _show(tables: Sequence[Table], charts: dict[str, list[Path]], failed: Sequence[Failed], request: _Request) -> None:
+def _show(
+    tables: Sequence[ResultsTable], charts: dict[str, list[Path]], failed: Sequence[Failed], request: _Request
+) -> None:
     """Print, and write where asked to."""
     from mpxgat.experiments.tables import write_section
     from mpxgat.io.files import write_files
@@ -363,7 +265,7 @@ def _show(tables: Sequence[Table], charts: dict[str, list[Path]], failed: Sequen
                 "quick": request.quick,
                 "tables": [table.to_record() for table in tables],
                 "charts": [str(path) for paths in charts.values() for path in paths],
-                "failed": [{"cell": describe(failure.key), "problem": failure.problem} for failure in failed],
+                "failed": [{"cell": _describe(failure.key), "problem": failure.problem} for failure in failed],
             }
         )
     else:
@@ -380,8 +282,108 @@ def _show(tables: Sequence[Table], charts: dict[str, list[Path]], failed: Sequen
             write_section(request.into, table.name, _markdown(table, charts.get(table.name), request.into))
 
 
-def _markdown(table: Table, chart: Sequence[Path] | None, page: Path) -> str:
+def _markdown(table: ResultsTable, chart: Sequence[Path] | None, page: Path) -> str:
     """The table, and the chart above it as seen from the page."""
     if chart is None:
         return table.markdown()
     return f"![{table.title}]({Path(os.path.relpath(chart[0], page.parent)).as_posix()})\n\n{table.markdown()}"
+
+
+def _describe(key: CellKey) -> str:
+    """A cell in few words."""
+    return printable(f"{key.dataset}, {key.model}, seed {key.seed}", 200)
+
+
+class TimeLeft:
+    """How long cells will take: as long as those done of the same model and data set, or model, or at all."""
+
+    def __init__(self, keys: Sequence[CellKey], jobs: int):
+        self._to_do = list(keys)
+        self._jobs = jobs
+        self._seconds: dict[tuple[str, ...], list[float]] = {}
+
+    def done(self, key: CellKey, seconds: float) -> None:
+        """A cell is done and took so long."""
+        self._to_do.remove(key)
+        for kind in _kinds(key):
+            self._seconds.setdefault(kind, []).append(seconds)
+
+    def text(self) -> str:
+        """Hours, minutes and seconds; a question mark before the first is done."""
+        if not self._seconds:
+            return "?"
+        known = [next(self._seconds[kind] for kind in _kinds(key) if kind in self._seconds) for key in self._to_do]
+        return str(timedelta(seconds=round(sum(map(mean, known)) / self._jobs)))
+
+
+def _kinds(key: CellKey) -> tuple[tuple[str, ...], ...]:
+    return (key.model, key.dataset), (key.model,), ()
+
+
+@contextmanager
+def _progress(keys: Sequence[CellKey], jobs: int, *, quiet: bool = False) -> Iterator[Callable[[Event], None]]:
+    """Gives the function to call with every event: cells done and to do, those running, time left.
+
+    Standard error has a bar, or a line a cell if it is no terminal.
+    """
+    if quiet or not keys:
+        yield lambda event: None
+    elif sys.stderr.isatty():
+        with _bar(keys, jobs) as show:
+            yield show
+    else:
+        done = 0
+
+        def note(event: Event) -> None:
+            nonlocal done
+            if not _is_start(event):
+                done += 1
+                print_note(f"{done} of {len(keys)}: {_describe(event.key)}: {_outcome(event)}")
+
+        yield note
+
+
+@contextmanager
+def _bar(keys: Sequence[CellKey], jobs: int) -> Iterator[Callable[[Event], None]]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=console_for(sys.stderr), transient=True) as bar:
+        task = bar.add_task("", total=len(keys))
+        left = TimeLeft(keys, jobs)
+        begun: dict[str, float] = {}
+        running: dict[str, str] = {}
+
+        def show(event: Event) -> None:
+            if _is_start(event):
+                begun[event.key.text()] = bar.get_time()
+                running[event.key.text()] = _describe(event.key)
+            else:
+                left.done(event.key, bar.get_time() - begun[event.key.text()])
+                name = running.pop(event.key.text())
+                bar.advance(task)
+                bar.console.print(f"{name}: {_outcome(event)}", markup=False, highlight=False)
+            bar.update(task, description=f"about {left.text()} left · {' · '.join(running.values())}")
+
+        yield show
+
+
+def _is_start(event: Event) -> bool:
+    from mpxgat.experiments.runner import Started
+
+    return isinstance(event, Started)
+
+
+def _outcome(event: Event) -> str:
+    from mpxgat.experiments.runner import Finished
+
+    if not isinstance(event, Finished):
+        return "failed"
+    measures = event.record.measures
+    aucs = {kind: measures[kind]["auc"] for kind in ("intra", "inter")}
+    return ", ".join(f"{kind} AUC {auc:.4f}" for kind, auc in aucs.items() if auc is not None) or "no links to tell"

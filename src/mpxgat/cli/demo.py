@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from mpxgat.cli.evaluate import print_results
-from mpxgat.cli.options import JsonOption
+from mpxgat.cli.options import JsonOption, check_page
 from mpxgat.cli.output import print_fields, print_json, progress
-from mpxgat.cli.report import check_output, make_sections, write
+from mpxgat.cli.report import make_sections, write
 
 if TYPE_CHECKING:
     from mpxgat.evaluation import Repetitions
@@ -37,11 +37,13 @@ def demo(
     json: JsonOption = False,
 ) -> None:
     """Plant a social network with several layers, hide links, and predict them: rules, MPXGAT, and the best model."""
+    from mpxgat.report.charts import require_charts
     from mpxgat.splits import marked_nodes
     from mpxgat.synthetic import social
 
-    if report is not None:
-        _check_report(report)
+    if report is not None:  # what would stop it is reported before anything is computed
+        check_page(report)
+        require_charts()
     with progress("planting a network", quiet=json):
         graph = social(people=people, layers=layers, seed=0)
         splits = [marked_nodes(graph, seed) for seed in range(seeds)]
@@ -74,14 +76,6 @@ def _repeat(name: str, splits: list[Split]) -> tuple[Repetitions, Model]:
 
     results = repeat(splits, new_model)
     return results, made[0]
-
-
-def _check_report(report: Path) -> None:
-    """What would stop the report is told before anything is computed."""
-    from mpxgat.report.charts import require_charts
-
-    check_output(report)
-    require_charts()
 
 
 def _write_report(

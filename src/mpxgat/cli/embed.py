@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
+from mpxgat.cli.options import RunArgument
 from mpxgat.cli.output import print_note, progress
-from mpxgat.errors import SettingError, printable
-
-RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `mpxgat train` made.")]
+from mpxgat.errors import printable
 
 
 def embed(
@@ -22,14 +21,12 @@ def embed(
 ) -> None:
     """Write where every node stands within its layer (horizontal) and across layers (vertical)."""
     from mpxgat.io.embedding_files import check_embedding_suffix, write_embeddings
-    from mpxgat.models.base import EmbeddingModel
     from mpxgat.runs import RunFolder
 
     check_embedding_suffix(output)
     with progress(f"writing {output}"):
         model = RunFolder(run).model()
-        if not isinstance(model, EmbeddingModel):
-            raise SettingError(f"the model {model.name!r} has no embeddings, expected a run of one that learns them")
-        written = write_embeddings(model.graph, model.horizontal, model.vertical, output)
+        horizontal, vertical = model.embeddings()
+        written = write_embeddings(model.graph, horizontal, vertical, output)
     for path in written:
         print_note(f"wrote {printable(path, 300)}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mpxgat.cli.options import (
+    SPLIT_SUFFIX,
     AddressOption,
     BatchOption,
     ConfigOption,
@@ -22,7 +23,9 @@ from mpxgat.cli.options import (
     SetOption,
     WorkersOption,
     chosen_engine,
+    chosen_model,
     load_data,
+    model_option,
     parse_settings,
 )
 from mpxgat.cli.output import print_json, print_note, print_table, progress
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from mpxgat.splits import Split
     from mpxgat.training.parallel import Engine
 
-SPLIT_SUFFIX = ".split"
+_MODEL = "rules"
 _WORTH_PROCESSES = 1000  # nodes; in a smaller network a process takes longer to start than a layer to train
 
 _MEASURES = (
@@ -48,13 +51,13 @@ def evaluate(
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="A data set's name, a file, or a split (.split) saved before.")
     ],
-    model: Annotated[str, typer.Option(help="The model's name.")] = "rules",
+    model: Annotated[str | None, model_option(_MODEL)] = None,
     protocol: Annotated[
-        str | None, typer.Option(help="marked (the paper's; taken if none is named) or units (whole units held out).")
+        str | None, typer.Option(help="marked (the paper's; the default) or units (whole units held out).")
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Number of repetitions.")] = 1,
     first_seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of the first one, 0 if none is named; tune on 100 and above.")
+        int | None, typer.Option(min=0, help="Seed of the first one, 0 by default; tune on 100 and above.")
     ] = None,
     set: SetOption = None,
     config: ConfigOption = None,
@@ -81,19 +84,20 @@ def evaluate(
 
     settings = parse_settings(set or [], config, published, epochs, batch)
     runs_on = chosen_engine(engine, address, workers, jobs or 1)
-    make_model(model, **settings)  # a wrong name or setting is told before anything is read
+    name = chosen_model(model, config, _MODEL)
+    make_model(name, **settings)  # a wrong name or setting is reported before anything is read
     with progress(f"reading {data}", quiet=json):
         label, splits = _splits(data, format, protocol, first_seed, seeds)
     if jobs is None and not runs_on.always and splits[0].train.n_nodes >= _WORTH_PROCESSES:
         runs_on = chosen_engine(engine, address, workers, os.cpu_count() or 1)
     # A table never shows a model without the rules of thumb; JSON holds what was asked for.
-    wanted: dict[str, dict[str, Any]] = {} if json or model == "rules" else {"rules": {}}
-    wanted[model] = settings
-    results = {name: _repeat(name, given, splits, runs_on, quiet=json) for name, given in wanted.items()}
+    compared: dict[str, dict[str, Any]] = {} if json or name == _MODEL else {_MODEL: {}}
+    compared[name] = settings
+    results = {each: _repeat(each, given, splits, runs_on, quiet=json) for each, given in compared.items()}
     protocol = splits[0].protocol
     if json:
-        head = {"dataset": label, "model": model, "settings": settings, "protocol": protocol}
-        print_json({**head, **results[model].to_record(), "peak_rss_mb": peak_rss_mb()})
+        head = {"dataset": label, "model": name, "settings": settings, "protocol": protocol}
+        print_json({**head, **results[name].to_record(), "peak_rss_mb": peak_rss_mb()})
         return
     print_results(f"{label}, protocol {protocol}", results)
 
@@ -128,11 +132,11 @@ def _splits(
             if value is not None:
                 raise SettingError(f"{option} {quoted(value)} beside a split, which is made already; expected none")
         return Path(data).name, [load_split(data)]
-    wanted = "marked" if protocol is None else protocol
-    check_protocol(wanted)  # told before anything is read
+    chosen = "marked" if protocol is None else protocol
+    check_protocol(chosen)  # reported before anything is read
     graph, label = load_data(data, format)
     first = first_seed or 0
-    return label, [make_split(graph, wanted, seed) for seed in range(first, first + seeds)]
+    return label, [make_split(graph, chosen, seed) for seed in range(first, first + seeds)]
 
 
 def _repeat(name: str, settings: dict[str, Any], splits: list[Split], engine: Engine, *, quiet: bool) -> Repetitions:

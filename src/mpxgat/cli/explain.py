@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mpxgat.cli.embed import RunArgument
-from mpxgat.cli.options import JsonOption, load_matcher
+from mpxgat.cli.options import JsonOption, RunArgument, load_matcher, nodes_called
 from mpxgat.cli.output import cell, console_for, print_fields, print_json, progress
 from mpxgat.errors import GraphError, SettingError, quoted
 
@@ -38,7 +37,7 @@ def explain(
     with progress(f"reading {run}", quiet=json):
         matcher, name = load_matcher(run)
     graph = matcher.graph
-    ends = [_place(graph, node, layers and layers[side]) for side, node in enumerate((node_a, node_b))]
+    ends = [_position(graph, node, layers and layers[side]) for side, node in enumerate((node_a, node_b))]
     if graph.node_layer[ends[0]] == graph.node_layer[ends[1]]:
         layer = quoted(graph.nodes[ends[0]].layer)
         raise SettingError(f"both nodes are in layer {layer}, expected nodes of two layers; --layers A B says which")
@@ -72,20 +71,15 @@ def _as_json(found: Explanation | _Settled) -> dict[str, Any]:
     return {**head, "base": found.base, "reasons": reasons, "score": found.score}
 
 
-def _place(graph: MultiplexGraph, node: str, layer: str | None) -> int:
+def _position(graph: MultiplexGraph, node: str, layer: str | None) -> int:
     """The position of a node; GraphError if there is none, or several and no layer is given."""
-    import numpy as np
-    import pyarrow.compute as pc
-
     if layer is not None:
         return graph.index(node, layer)
-    places = np.flatnonzero(pc.equal(graph.ids, node).to_numpy(zero_copy_only=False))
-    if not len(places):
-        raise GraphError(f"no node {quoted(node)} in any layer of the run's network")
-    if len(places) > 1:
-        found = ", ".join(quoted(graph.layers[number]) for number in graph.node_layer[places])
-        raise GraphError(f"the layers {found} have a node {quoted(node)}; say which two are meant with --layers A B")
-    return int(places[0])
+    found = nodes_called(graph, node)
+    if len(found) > 1:
+        layers = ", ".join(quoted(graph.nodes[position].layer) for position in found)
+        raise GraphError(f"the layers {layers} have a node {quoted(node)}; say which two are meant with --layers A B")
+    return found[0]
 
 
 def _settled(graph: MultiplexGraph, first: int, second: int) -> _Settled | None:

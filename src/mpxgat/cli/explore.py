@@ -8,12 +8,11 @@ from typing import Annotated
 
 import typer
 
-from mpxgat.cli.embed import RunArgument
+from mpxgat.cli.options import RunArgument, check_page
 from mpxgat.cli.output import print_note, progress
-from mpxgat.errors import OutputError, printable, quoted
+from mpxgat.errors import printable
 
 _PAGE = Path("explorer.html")
-_SUFFIXES = (".html", ".htm")
 
 
 def explore(
@@ -27,8 +26,7 @@ def explore(
     from mpxgat.report.page import Page
     from mpxgat.runs import RunFolder
 
-    if output.suffix.lower() not in _SUFFIXES:
-        raise OutputError(f"{quoted(output.name)}, expected a name that ends in .html")
+    check_page(output)
     with progress(f"reading {run}"):
         folder = RunFolder(run)
         model, data = folder.model(), folder.config().data

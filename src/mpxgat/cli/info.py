@@ -1,8 +1,7 @@
-"""What there is to say about a run: how it was set up, how far it is, how it went."""
+"""`mpxgat info`: what a multiplex looks like, or a run of `mpxgat train`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,131 +9,12 @@ import typer
 
 from mpxgat.cli.options import FormatOption, JsonOption, is_path, load_data
 from mpxgat.cli.output import Percent, print_fields, print_json, print_note, print_table, progress
+from mpxgat.cli.train import print_training
 from mpxgat.errors import SettingError, quoted
 
 if TYPE_CHECKING:
     from mpxgat.runs import RunConfig, RunFolder
     from mpxgat.stats import GraphStats
-
-
-def run_record(folder: RunFolder) -> dict[str, Any]:
-    """Everything about a run as plain values."""
-    config = folder.config()
-    return {
-        "run": str(folder.path),
-        "finished": folder.finished,
-        "data": config.data,
-        "fingerprint": config.fingerprint,
-        "graph": dict(config.graph),
-        "model": config.model,
-        "seed": config.seed,
-        "settings": dict(config.settings),
-        "versions": dict(config.versions),
-        "training": folder.summary() if folder.finished else {"parts": _progress(folder)},
-    }
-
-
-def print_run(folder: RunFolder) -> None:
-    """A run in words and tables."""
-    config = folder.config()
-    print_fields(
-        {
-            "run": folder.path,
-            "state": _state(folder),
-            "data": config.data,
-            "checksum": config.fingerprint,
-            "graph": _graph_in_words(config),
-            "model": config.model,
-            "seed": config.seed,
-            "versions": ", ".join(f"{name} {version}" for name, version in config.versions.items()),
-        }
-    )
-    if config.settings:
-        print_table(
-            ("setting", "value"),
-            [(name, "-" if value is None else str(value)) for name, value in config.settings.items()],
-        )
-    print_training(folder)
-
-
-def print_training(folder: RunFolder) -> None:
-    """The parts of a training, β and choices where the model has them; one line where nothing is trained."""
-    training = folder.summary() if folder.finished else {"parts": _progress(folder)}
-    parts: Mapping[str, Mapping[str, Any]] = training.get("parts", {})
-    if parts:
-        # Full batch is what is usual: only another choice is told.
-        batches = any(isinstance(part.get("batch"), int) for part in parts.values())
-        print_table(
-            ("part", *(["links in a step"] if batches else []), "epochs", "best epoch", "best validation AUC"),
-            [
-                (
-                    name,
-                    *([_links_in_a_step(part)] if batches else []),
-                    part["epochs"],
-                    None if part["best"] is None else part["best_epoch"],
-                    part["best"],
-                )
-                for name, part in parts.items()
-            ],
-        )
-    if any(training.get("beta", [])):
-        print_fields({"β": "; ".join(_betas(number, block) for number, block in enumerate(training["beta"], 1))})
-    _print_choice(training)
-    if folder.finished:
-        print_note(f"the model is in {folder.model_path}")
-
-
-def _print_choice(training: Mapping[str, Any]) -> None:
-    """How well models did on validation links of each kind, and which was chosen."""
-    validation: Mapping[str, Mapping[str, float]] = training.get("validation", {})
-    names = list(next(iter(validation.values()), {}))
-    if names:
-        rows = [(f"{kind} links", *(values[name] for name in names)) for kind, values in validation.items()]
-        print_table(("validation AUC", *names), rows)
-    if training.get("candidate_recall") is not None:
-        print_fields({"hidden links among candidates": f"{training['candidate_recall']:.1%}"})
-    if "chosen" in training:
-        print_fields({"predicts links by": training["chosen"]})
-
-
-def _links_in_a_step(part: Mapping[str, Any]) -> str:
-    batch = part.get("batch")
-    return f"{batch:,}" if isinstance(batch, int) else "all"
-
-
-def _betas(number: int, block: list[float]) -> str:
-    return f"block {number}: " + (", ".join(f"{value:.3f}" for value in block) or "none")
-
-
-def _progress(folder: RunFolder) -> dict[str, dict[str, Any]]:
-    return {
-        part.part: {
-            "epochs": part.epochs,
-            "best_epoch": part.best_epoch,
-            "best": part.best,
-            "finished": part.finished,
-        }
-        for part in folder.progress()
-    }
-
-
-def _state(folder: RunFolder) -> str:
-    if folder.finished:
-        return "finished"
-    parts = folder.progress()
-    done = sum(part.finished for part in parts)
-    return f"not finished: {done} part(s) trained, {len(parts) - done} begun; go on with mpxgat train … --resume"
-
-
-def _graph_in_words(config: RunConfig) -> str:
-    graph = config.graph
-    return (
-        f"{len(graph['layers'])} layers, {graph['nodes']:,} nodes, "
-        f"{graph['intra_links']:,} intra links, {graph['inter_links']:,} inter links"
-    )
-
-
-# `mpxgat info`: what a multiplex looks like, or a run of `mpxgat train`.
 
 
 _SHOWN_PAIRS = 20
@@ -179,19 +59,66 @@ def _show_run(path: Path, format: str | None, *, json: bool) -> bool:
     if format is not None:
         raise SettingError(f"a format was given ({quoted(format)}), but {quoted(path)} is a run, expected a file")
     if json:
-        print_json(run_record(folder))
+        print_json(folder.to_record())
     else:
-        print_run(folder)
+        _print_run(folder)
     return True
+
+
+def _print_run(folder: RunFolder) -> None:
+    """A run in words and tables."""
+    config = folder.config()
+    print_fields(
+        {
+            "run": folder.path,
+            "state": _state(folder),
+            "data": config.data,
+            "checksum": config.fingerprint,
+            "graph": _graph_in_words(config),
+            "model": config.model,
+            "seed": config.seed,
+            "versions": ", ".join(f"{name} {version}" for name, version in config.versions.items()),
+            "same seed": _promise(config),
+        }
+    )
+    if config.settings:
+        print_table(
+            ("setting", "value"),
+            [(name, "-" if value is None else str(value)) for name, value in config.settings.items()],
+        )
+    print_training(folder)
+
+
+def _promise(config: RunConfig) -> str:
+    """What the same seed gives where the run was begun, and the grounds for it."""
+    known = config.reproducibility
+    grounds = f"{known.get('threads')} threads, MKL_CBWR {known.get('MKL_CBWR')}, {known.get('processor')} processor"
+    return f"{known.get('promise')} ({grounds})"
+
+
+def _state(folder: RunFolder) -> str:
+    if folder.finished:
+        return "finished"
+    parts = folder.progress()
+    done = sum(part.finished for part in parts)
+    return f"not finished: {done} part(s) trained, {len(parts) - done} begun; go on with mpxgat train … --resume"
+
+
+def _graph_in_words(config: RunConfig) -> str:
+    graph = config.graph
+    return (
+        f"{len(graph['layers'])} layers, {graph['nodes']:,} nodes, "
+        f"{graph['intra_links']:,} intra links, {graph['inter_links']:,} inter links"
+    )
 
 
 def _about(label: str) -> dict[str, Any]:
     """What is known of a data set besides its network; nothing for a file."""
-    from mpxgat import datasets
+    from mpxgat.datasets import dataset, names
 
-    if is_path(label) or label not in datasets.names():
+    if is_path(label) or label not in names():
         return {}
-    known = datasets.dataset(label)
+    known = dataset(label)
     return {
         "title": known.title,
         "prepared": known.prepared,

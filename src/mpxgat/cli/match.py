@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mpxgat.cli.embed import RunArgument
-from mpxgat.cli.options import AddressOption, EngineOption, JsonOption, WorkersOption, chosen_engine, load_matcher
+from mpxgat.cli.options import (
+    AddressOption,
+    EngineOption,
+    JsonOption,
+    RunArgument,
+    WorkersOption,
+    chosen_engine,
+    load_matcher,
+)
 from mpxgat.cli.output import print_json, print_note, print_table, progress
 from mpxgat.errors import printable
 

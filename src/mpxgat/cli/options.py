@@ -1,27 +1,116 @@
-"""DATA, the argument of every command: the name of a data set, or a path."""
+"""Arguments and options that several commands share, and what they stand for: data, a run, a model, its settings."""
 
 from __future__ import annotations
 
 import os
+import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mpxgat.errors import DatasetError, InputError, SettingError, printable, quoted
+from mpxgat import __version__
+from mpxgat.errors import DatasetError, GraphError, InputError, SettingError, printable, quoted
 
 if TYPE_CHECKING:
     from mpxgat.graph import MultiplexGraph
     from mpxgat.matching import Matcher
     from mpxgat.training.parallel import Engine
 
+SPLIT_SUFFIX = ".split"
+_PAGE_SUFFIXES = (".html", ".htm")
+_MODEL, _SETTINGS = "model", "settings"  # in a file of settings: whose they are, and the table they may stand in
+_PROCESSES, _RAY = "processes", "ray"
 
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"mpxgat {__version__}\n")
+        raise typer.Exit
+
+
+def import_own(named: str) -> str:
+    """Import a module of the user's own, of "package.module" or "package.module:Name"; the current folder counts.
+
+    Only for what the user names: a folder that one happens to stand in must not decide what is run.
+    """
+    if "" not in sys.path:
+        sys.path.append("")  # last, so that no file in the folder takes the place of an installed package
+    try:
+        import_module(named.partition(":")[0])
+    except (ImportError, ValueError) as problem:
+        raise SettingError(f"cannot import {quoted(named)} ({printable(problem, 200)})") from None
+    return named
+
+
+def _own_model(name: str | None) -> str | None:
+    return name if name is None or ":" not in name else import_own(name)
+
+
+def model_option(default: str) -> Any:
+    """The option ``--model``; a command gives None for it, and `chosen_model` what to take then."""
+    text = "A model's name, or package.module:Class for one of your own (found in the current folder too)."
+    return typer.Option("--model", metavar="NAME", help=text, show_default=default, callback=_own_model)
+
+
+VersionOption = Annotated[
+    bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+]
+ImportOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--import", metavar="MODULE", help="Import a module of your own first, which a model or its f and g come from."
+    ),
+]
+OwnModelArgument = Annotated[
+    str,
+    typer.Argument(metavar="MODEL", help="A model's name, or package.module:Class of your own.", callback=_own_model),
+]
 DataArgument = Annotated[
     str, typer.Argument(metavar="DATA", help="A data set's name (see `mpxgat datasets`) or a file.")
 ]
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `mpxgat train` made.")]
 FormatOption = Annotated[str | None, typer.Option("--format", help="The file's format, if its suffix does not tell.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the model; may be given several times."),
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", help="A TOML file with settings: plain keys, or a table named settings; a key model may name it."
+    ),
+]
+PublishedOption = Annotated[
+    str | None, typer.Option("--published", metavar="NAME", help="Begin with the settings published for a data set.")
+]
+EpochsOption = Annotated[int | None, typer.Option("--epochs", min=0, help="Train at most so long; as --set epochs=N.")]
+BatchOption = Annotated[
+    str | None,
+    typer.Option(
+        "--batch", metavar="auto|full|N", help="Links in a step: all, N, or what the memory allows; as --set batch=N."
+    ),
+]
+
+EngineOption = Annotated[
+    str | None,
+    typer.Option("--engine", help="Where work runs side by side: processes (of this machine; the default) or ray."),
+]
+AddressOption = Annotated[
+    str | None,
+    typer.Option("--address", help="With --engine ray: the address of a cluster. Without it, a Ray of this machine."),
+]
+JobsOption = Annotated[
+    int, typer.Option(min=1, help="Layers or self-made splits learned side by side, each in a process.")
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, help="With --engine ray: tasks at a time. Default: this machine's processors."),
+]
 
 
 def load_data(text: str, format: str | None = None) -> tuple[MultiplexGraph, str]:
@@ -29,20 +118,21 @@ def load_data(text: str, format: str | None = None) -> tuple[MultiplexGraph, str
 
     A file of that name comes before a data set. A text with a separator or a suffix is a path in any case.
     """
-    from mpxgat import datasets, io
+    from mpxgat.datasets import dataset, load, names
+    from mpxgat.io import read
 
     if is_path(text):
-        return io.read(text, format), text
-    if text not in datasets.names():
+        return read(text, format), text
+    if text not in names():
         if _exists(text) or format is not None:
-            return io.read(text, format), text
+            return read(text, format), text
         try:
-            datasets.dataset(text)
+            dataset(text)
         except DatasetError as problem:
             raise DatasetError(f"no file {quoted(text)} and {problem}") from None
     if format is not None:
         raise SettingError(f"a format was given ({quoted(format)}), but {quoted(text)} is a data set, expected a file")
-    return datasets.load(text), text
+    return load(text), text
 
 
 def is_path(text: str) -> bool:
@@ -58,30 +148,40 @@ def _exists(text: str) -> bool:
         return False
 
 
-# A model's settings from the command line: published, a TOML file, ``--set key=value``, ``--epochs`` and ``--batch``.
-#
-# Names and values are checked by the model itself; here they are only read and put together.
+def check_page(output: Path) -> None:
+    """SettingError unless the path has the suffix of a page."""
+    if output.suffix.lower() not in _PAGE_SUFFIXES:
+        raise SettingError(f"{quoted(output.name)}, expected a name that ends in .html")
 
 
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the model; may be given several times."),
-]
-ConfigOption = Annotated[
-    Path | None, typer.Option("--config", help="A TOML file with settings: plain keys, or a table named settings.")
-]
-PublishedOption = Annotated[
-    str | None, typer.Option("--published", metavar="NAME", help="Begin with the settings published for a data set.")
-]
-EpochsOption = Annotated[int | None, typer.Option("--epochs", min=0, help="Train at most so long; as --set epochs=N.")]
-BatchOption = Annotated[
-    str | None,
-    typer.Option(
-        "--batch", metavar="auto|full|N", help="Links in a step: all, N, or what the memory allows; as --set batch=N."
-    ),
-]
+def nodes_called(graph: MultiplexGraph, node: str) -> list[int]:
+    """Positions of the nodes with this id, layer by layer; GraphError if there is none."""
+    import numpy as np
+    import pyarrow.compute as pc
 
-_TABLE = "settings"
+    found = np.flatnonzero(pc.equal(graph.ids, node).to_numpy(zero_copy_only=False)).tolist()
+    if not found:
+        raise GraphError(f"no node {quoted(node)} in any layer of the run's network")
+    return [int(position) for position in found]
+
+
+def load_matcher(run: Path) -> tuple[Matcher, str]:
+    """The trained model in a run's folder and its name; SettingError if it cannot match nodes."""
+    from mpxgat.matching import Matcher
+    from mpxgat.models.base import model_class, model_names
+    from mpxgat.runs import RunFolder
+
+    model = RunFolder(run).model()
+    if not isinstance(model, Matcher):
+        # A class cannot be asked whether it fulfils a protocol that has properties, so ask for the methods.
+        able = ", ".join(name for name in model_names() if hasattr(model_class(name), "candidates"))
+        raise SettingError(f"the model {model.name!r} cannot match nodes; models that can: {able or 'none'}")
+    return model, model.name
+
+
+def chosen_model(name: str | None, config: Path | None, default: str) -> str:
+    """The model named by ``--model``, or else by the file of settings, or else the default."""
+    return name or (None if config is None else _read_config(config)[0]) or default
 
 
 def parse_settings(
@@ -89,13 +189,16 @@ def parse_settings(
 ) -> dict[str, Any]:
     """All settings given; each source takes the place of those before it: published, config, sets, epochs and batch.
 
-    A value of ``sets`` is what TOML reads in it (a number, true, "a text" …), or else the text itself.
+    A value of ``sets`` is what TOML reads in it (a number, true, "a text" …), or else the text itself. Names and values
+    are checked by the model itself; here they are only read and put together.
     """
     settings: dict[str, Any] = {}
     if published is not None:
-        settings |= _published(published)
+        from mpxgat.models.mpxgat import published_settings
+
+        settings |= published_settings(published)
     if config is not None:
-        settings |= _read_config(config)
+        settings |= _read_config(config)[1]
     settings |= dict(_parse_set(text) for text in sets)
     if epochs is not None:
         settings["epochs"] = epochs
@@ -106,28 +209,23 @@ def parse_settings(
     return settings
 
 
-def _published(name: str) -> dict[str, Any]:
-    from mpxgat.models.mpxgat import PUBLISHED
-
-    if name not in PUBLISHED:
-        raise SettingError(f"no published settings for {quoted(name)}; known are {', '.join(PUBLISHED)}")
-    return PUBLISHED[name]
-
-
-def _read_config(path: Path) -> dict[str, Any]:
+def _read_config(path: Path) -> tuple[str | None, dict[str, Any]]:
+    """The model that a file names, if it does, and the settings in it."""
     from mpxgat.io.files import read_toml
 
-    content = read_toml(path)
-    settings = content
-    if isinstance(content.get(_TABLE), dict):
-        others = [name for name in content if name != _TABLE]
+    settings = read_toml(path)
+    model = None if isinstance(settings.get(_MODEL), dict) else settings.pop(_MODEL, None)
+    if not isinstance(model, str | None):
+        raise InputError(f"{_MODEL} is {quoted(model)}, expected a model's name", path)
+    if isinstance(settings.get(_SETTINGS), dict):
+        others = [name for name in settings if name != _SETTINGS]
         if others:
-            raise InputError(f"{quoted(others[0])} stands beside the table [{_TABLE}], expected it inside", path)
-        settings = content[_TABLE]
+            raise InputError(f"{quoted(others[0])} stands beside the table [{_SETTINGS}], expected it inside", path)
+        settings = settings[_SETTINGS]
     for name, value in settings.items():
         if isinstance(value, dict):
-            raise InputError(f"a table [{printable(name)}], expected plain keys or one table [{_TABLE}]", path)
-    return settings
+            raise InputError(f"a table [{printable(name)}], expected plain keys or one table [{_SETTINGS}]", path)
+    return model, settings
 
 
 def _parse_set(text: str) -> tuple[str, Any]:
@@ -148,29 +246,6 @@ def _parse_value(text: str) -> Any:
     return value if len(parsed) == 1 and isinstance(value, bool | int | float | str | list) else text
 
 
-# Where work runs side by side, from the command line: ``--jobs`` processes here, or ``--engine ray``.
-
-
-EngineOption = Annotated[
-    str | None,
-    typer.Option("--engine", help="Where work runs side by side: processes (of this machine; the default) or ray."),
-]
-AddressOption = Annotated[
-    str | None,
-    typer.Option("--address", help="With --engine ray: the address of a cluster. Without it, a Ray of this machine."),
-]
-JobsOption = Annotated[
-    int, typer.Option(min=1, help="Layers or self-made splits learned side by side, each in a process.")
-]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        "--workers", min=1, help="With --engine ray: pieces of work at a time. Default: this machine's processors."
-    ),
-]
-_PROCESSES, _RAY = "processes", "ray"
-
-
 def chosen_engine(name: str | None, address: str | None, workers: int | None, jobs: int) -> Engine:
     """The engine asked for; SettingError if options do not go together or Ray is not installed."""
     from mpxgat.training.parallel import Processes
@@ -188,25 +263,3 @@ def chosen_engine(name: str | None, address: str | None, workers: int | None, jo
 
     ray_library()  # says how to install it, before anything is read
     return RayEngine(workers or os.cpu_count() or 1, address)
-
-
-# RUN, where nodes are to be matched: the run of a model that can do it.
-
-
-def load_matcher(run: Path) -> tuple[Matcher, str]:
-    """The trained model in a run's folder and its name; SettingError if it cannot match nodes."""
-    from mpxgat.matching import Matcher
-    from mpxgat.runs import RunFolder
-
-    model = RunFolder(run).model()
-    if not isinstance(model, Matcher):
-        names = ", ".join(_names_of_matchers()) or "none"
-        raise SettingError(f"the model {model.name!r} cannot match nodes; models that can: {names}")
-    return model, model.name
-
-
-def _names_of_matchers() -> list[str]:
-    from mpxgat.models.base import model_class, model_names
-
-    # A class cannot be asked whether it fulfils a protocol that has properties, so ask for the methods.
-    return [name for name in model_names() if hasattr(model_class(name), "candidates")]

@@ -1,19 +1,21 @@
-"""What the commands print. Results go to standard output, notes and progress to standard error.
+"""What the commands print and show. Results go to standard output, notes and progress to standard error.
 
 Texts from files are shown as they are, never as markup, with control characters escaped.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
-from mpxgat.errors import printable
+from mpxgat.errors import DataWarning, OutputError, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,6 +32,30 @@ _SMALLEST_DECIMAL = 0.001
 _WIDTH_OF_A_FILE = 160
 
 
+@contextmanager
+def all_output_written() -> Iterator[None]:
+    """The block's output is out at its end; OutputError if it cannot be written, unless its reader went away."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is no reason to fail
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+        sys.exit(1)
+    except OSError as problem:  # those of files have names already
+        _drop_output()
+        raise OutputError(f"cannot write the result: {printable(problem.strerror or problem)}") from None
+
+
+def _drop_output() -> None:
+    """Let what could not be written go, or Python would try again at its end."""
+    with suppress(OSError, ValueError):  # ValueError: a stream that is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 class Percent(float):
     """A share from 0 to 1 that is shown as a percentage."""
 
@@ -38,6 +64,19 @@ def print_json(value: Mapping[str, Any]) -> None:
     """Exactly one JSON object on standard output, keys in the order given; what is not finite becomes null."""
     sys.stdout.write(json.dumps(_json_value(value), indent=2, allow_nan=False) + "\n")
     sys.stdout.flush()
+
+
+def _json_value(value: Any) -> Any:
+    """``value`` in terms of JSON. Arrays become lists, keys text, NaN and infinities None."""
+    if isinstance(value, Mapping):
+        return {str(key): _json_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_value(item) for item in value]
+    if hasattr(value, "tolist"):  # numpy's arrays and numbers, without importing numpy
+        return _json_value(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def print_error(problem: Exception) -> None:
@@ -101,6 +140,14 @@ def cell(value: object) -> Text:
     return Text(printable(value, _SHOWN_CHARACTERS))
 
 
+def console_for(stream: TextIO) -> Console:
+    """A console that writes to ``stream``, as wide as the terminal or as a file that is to be read."""
+    from rich.console import Console
+
+    bounded = stream.isatty() or "COLUMNS" in os.environ
+    return Console(file=stream, highlight=False, width=None if bounded else _WIDTH_OF_A_FILE)
+
+
 @contextmanager
 def progress(description: str, total: int | None = None, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
     """A bar on standard error that vanishes at the end; gives a function to call with the number of steps done.
@@ -119,36 +166,12 @@ def progress(description: str, total: int | None = None, *, quiet: bool = False)
         yield lambda steps: bar.advance(task, steps)
 
 
-def console_for(stream: TextIO) -> Console:
-    """A console that writes to ``stream``, as wide as the terminal or as a file that is to be read."""
-    from rich.console import Console
-
-    bounded = stream.isatty() or "COLUMNS" in os.environ
-    return Console(file=stream, highlight=False, width=None if bounded else _WIDTH_OF_A_FILE)
-
-
-def _json_value(value: Any) -> Any:
-    """``value`` in terms of JSON. Arrays become lists, keys text, NaN and infinities None."""
-    if isinstance(value, Mapping):
-        return {str(key): _json_value(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_json_value(item) for item in value]
-    if hasattr(value, "tolist"):  # numpy's arrays and numbers, without importing numpy
-        return _json_value(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
-# How a training is shown while it goes on: part, epoch, loss, validation AUC, β, time left.
-
-
 @contextmanager
 def training_progress(*, quiet: bool = False) -> Iterator[Report]:
     """A bar on standard error that vanishes at the end; gives the function that a `Session` reports to.
 
-    The time left is the part's own, at most: it may stop early. Nothing is shown when ``quiet`` or when standard error
-    is not a terminal.
+    It shows part, epoch, loss, validation AUC, β and the time left, which is the part's own, at most: it may stop
+    early. Nothing is shown when ``quiet`` or when standard error is not a terminal.
     """
     if quiet or not sys.stderr.isatty():
         yield lambda part, report: None
@@ -190,3 +213,23 @@ def describe(report: EpochReport, validation: float | None) -> str:
     if betas:
         words.append("β " + " ".join(f"{beta:.2f}" for beta in betas))
     return ", ".join(words)
+
+
+def show_warnings_as_notes() -> None:
+    """What is to be known of data is told once, in a line; other warnings are shown as Python does."""
+    warnings.simplefilter("once", DataWarning)
+    warnings.showwarning = _show_warning
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    if issubclass(category, DataWarning):
+        print_note(f"note: {message}", limit=1000)
+    else:
+        sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))

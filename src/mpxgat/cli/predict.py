@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mpxgat.cli.embed import RunArgument
-from mpxgat.cli.options import JsonOption
+from mpxgat.cli.options import JsonOption, RunArgument, nodes_called
 from mpxgat.cli.output import print_json, print_note, print_table, progress
-from mpxgat.errors import GraphError, SettingError, printable, quoted
+from mpxgat.errors import SettingError, printable
 
 if TYPE_CHECKING:
-    from mpxgat.graph import MultiplexGraph
     from mpxgat.models import Model
     from mpxgat.predictions import Predictions
 
@@ -92,18 +90,8 @@ def _of_node(model: Model, node: str, layer: str | None, k: int) -> Predictions:
     from mpxgat.predictions import join, predict_node
 
     graph = model.graph
-    places = _places(graph, node) if layer is None else [graph.index(node, layer)]
-    if not places:
-        raise GraphError(f"no node {quoted(node)} in any layer of the run's network")
-    return join(graph, [predict_node(model, place, k) for place in places])
-
-
-def _places(graph: MultiplexGraph, node: str) -> list[int]:
-    """Positions of the nodes with this id, layer by layer."""
-    import numpy as np
-    import pyarrow.compute as pc
-
-    return [int(place) for place in np.flatnonzero(pc.equal(graph.ids, node).to_numpy(zero_copy_only=False))]
+    positions = nodes_called(graph, node) if layer is None else [graph.index(node, layer)]
+    return join(graph, [predict_node(model, position, k) for position in positions])
 
 
 def _best(model: Model, k: int, layers: tuple[str, str] | None, *, quiet: bool) -> Predictions:

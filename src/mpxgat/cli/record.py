@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,16 +15,20 @@ from mpxgat.cli.options import (
     JobsOption,
     PublishedOption,
     SetOption,
+    chosen_model,
     load_data,
+    model_option,
     parse_settings,
 )
 from mpxgat.cli.output import print_note
+
+_MODEL = "rules"
 
 
 def record(
     data: DataArgument,
     results: Annotated[Path, typer.Option("--results", "-o", help="The JSONL file the results are added to.")],
-    model: Annotated[str, typer.Option(help="The model's name.")] = "rules",
+    model: Annotated[str | None, model_option(_MODEL)] = None,
     protocol: Annotated[str, typer.Option(help="marked (the paper's) or units.")] = "marked",
     seeds: Annotated[int, typer.Option(min=1, help="Number of repetitions.")] = 1,
     first_seed: Annotated[int, typer.Option(min=0, help="Seed of the first one; tune on 100 and above.")] = 0,
@@ -42,8 +45,9 @@ def record(
     from mpxgat.training.parallel import Processes
 
     settings = parse_settings(set or [], config, published, epochs, batch)
+    name = chosen_model(model, config, _MODEL)
     folder = ResultsFolder(results.parent, added_to=results.name)
-    keys = [cell_key(data, protocol, model, settings, seed) for seed in range(first_seed, first_seed + seeds)]
+    keys = [cell_key(data, protocol, name, settings, seed) for seed in range(first_seed, first_seed + seeds)]
     done = {known.key.text() for known in ResultsFile(results).read()}
     missing = [key for key in keys if key.text() not in done]
     print_note(f"{len(keys) - len(missing)} of {len(keys)} results are on record already")
@@ -52,31 +56,8 @@ def record(
         assert graph is not None
         cell = run_cell(key, graph, folder.session(key, Processes(jobs)))
         folder.add(cell)
-        print_note(f"{data}, {model}, seed {key.seed}: {_shown(cell.measures)}")
+        print_note(f"{data}, {name}, seed {key.seed}: {_shown(cell.measures)}")
 
 
 def _shown(measures: Any) -> str:
     return ", ".join(f"{kind} AUC {measures[kind]['auc']:.4f}" for kind in ("intra", "inter") if measures[kind]["auc"])
-
-
-# `mpxgat results`: the table of recorded results.
-
-
-def results(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="JSONL files that `mpxgat record` wrote.")],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A Markdown file with the markers of the section.")
-    ] = None,
-    protocol: Annotated[str, typer.Option(help="marked or units.")] = "marked",
-    section: Annotated[str, typer.Option(help="Name of the section in the Markdown file.")] = "marked",
-) -> None:
-    """Print the table of recorded results in Markdown, or put it into a section of a file."""
-    from mpxgat.experiments.records import ResultsFile
-    from mpxgat.experiments.tables import markdown_table, write_section
-
-    records = [record for file in files for record in ResultsFile(file).read()]
-    table = markdown_table(records, protocol)
-    if output is None:
-        sys.stdout.write(table)
-    else:
-        write_section(output, section, table)

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mpxgat.cli.options import check_page
 from mpxgat.cli.output import print_note, progress, training_progress
-from mpxgat.errors import InputError, SettingError, printable, quoted
+from mpxgat.errors import InputError, printable
 
 if TYPE_CHECKING:
     from mpxgat.models import Model
     from mpxgat.report.curves import HeldOut
     from mpxgat.report.page import Page, Section
     from mpxgat.report.reports import Stage
-
-_SUFFIXES = (".html", ".htm")
 
 
 def report(
@@ -47,7 +46,7 @@ def report(
     from mpxgat.report.reports import read_results, results_stages, run_stages
     from mpxgat.runs import RunFolder
 
-    check_output(output)
+    check_page(output)
     require_charts()
     if len(sources) == 1 and RunFolder(sources[0]).holds_run():
         folder = RunFolder(sources[0])
@@ -63,12 +62,6 @@ def report(
         records = read_results(_results_files(sources))
         words = f"{len(records):,} results on record. Every model predicted links that it had not seen."
         write(output, Page("Results", make_sections(results_stages(records)), words), figures)
-
-
-def check_output(output: Path) -> None:
-    """SettingError unless the path has the suffix of a page."""
-    if output.suffix.lower() not in _SUFFIXES:
-        raise SettingError(f"the report's file is {quoted(output)}, expected a name that ends in .html")
 
 
 def make_sections(stages: Sequence[Stage], *, quiet: bool = False) -> list[Section]:

@@ -22,7 +22,7 @@ def split(
     """Hide test links and save the training graph with the pairs to be predicted; `mpxgat evaluate` takes it."""
     from mpxgat.splits import check_protocol, make_split, save_split
 
-    check_protocol(protocol)  # told before anything is read
+    check_protocol(protocol)  # reported before anything is read
     with progress(f"splitting {data}", quiet=json):
         graph, label = load_data(data, format)
         made = make_split(graph, protocol, seed)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mpxgat.cli.info import print_training, run_record
 from mpxgat.cli.options import (
     AddressOption,
     BatchOption,
@@ -23,29 +23,28 @@ from mpxgat.cli.options import (
     SetOption,
     WorkersOption,
     chosen_engine,
+    chosen_model,
     load_data,
+    model_option,
     parse_settings,
 )
-from mpxgat.cli.output import print_json, print_note, progress, training_progress
-from mpxgat.errors import MpxgatError, TrainingError, printable
+from mpxgat.cli.output import print_fields, print_json, print_note, print_table, progress, training_progress
+from mpxgat.errors import MpxgatError, SettingError, TrainingError, printable
 
 if TYPE_CHECKING:
+    from mpxgat.graph import MultiplexGraph
     from mpxgat.models import Model
     from mpxgat.runs import RunFolder
     from mpxgat.training.parallel import Engine
 
 _SEED = 0
-_MODEL, _MODEL_WITH_SETTINGS = "auto", "mpxgat"
-_USUAL = f"{_MODEL}, or {_MODEL_WITH_SETTINGS} if settings are given"
+_MODEL = "auto"
 
 
 def train(
     data: DataArgument,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="RUN", help="The folder to keep the run in.")],
-    model: Annotated[
-        str | None,
-        typer.Option(help=f"The model's name. Default: {_USUAL}."),
-    ] = None,
+    model: Annotated[str | None, model_option(_MODEL)] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help=f"The same seed gives the same bytes. Default: {_SEED}.")
     ] = None,
@@ -70,55 +69,67 @@ def train(
 
     folder = RunFolder(output)
     side_by_side = chosen_engine(engine, address, workers, jobs)
-    made = _model(folder, model, seed, parse_settings(sets or [], config, published, epochs, batch), resume=resume)
+    given = parse_settings(sets or [], config, published, epochs, batch)
+    if folder.holds_run():
+        made = _model_begun(folder, model, seed, given, resume=resume)
+    else:
+        if resume:
+            print_note(f"no run in {folder.path} yet: this is its beginning")
+        made = _new_model(chosen_model(model, config, ""), seed, given)
+    folder.check_free()
     try:
+        with progress(f"reading {data}", quiet=json):
+            graph, label = load_data(data, format)
         with folder.locked():
-            _train(folder, made, data, format, side_by_side, save_every, quiet=json)
+            _train(folder, made, graph, label, side_by_side, save_every, quiet=json)
     except KeyboardInterrupt:
         if folder.holds_run() and not folder.finished:
             print_note(_how_to_go_on(folder, data, format), limit=4000)
         raise
     if json:
-        print_json(run_record(folder))
+        print_json(folder.to_record())
     else:
         print_training(folder)
 
 
-def _model(folder: RunFolder, name: str | None, seed: int | None, given: dict[str, Any], *, resume: bool) -> Model:
-    """The unfitted model; on resuming, what is not given is as the run was begun."""
+def _new_model(name: str, seed: int | None, given: dict[str, Any]) -> Model:
+    """The model of a run that begins; SettingError for settings that are nobody's, as the default model has none."""
     from mpxgat.models import make_model
 
-    begun = None
-    if folder.holds_run():
-        begun = folder.config()
-        if not resume:
-            raise TrainingError(
-                f"{printable(folder.path, 300)} holds a run already; go on with it by --resume, or name another folder"
-            )
-    elif resume:
-        print_note(f"no run in {folder.path} yet: this is its beginning")
-    if begun is None:
-        # `auto` has no settings, so who gives some means the paper's model.
-        usual = _MODEL_WITH_SETTINGS if given else _MODEL
-        return make_model(name or usual, seed=_SEED if seed is None else seed, **given)
-    same_model = name in (None, begun.model)
-    settings = {**begun.settings, **given} if same_model else given
+    if given and not name:
+        raise SettingError(
+            f"settings are given ({printable(', '.join(given), 200)}) and no model whose they are; "
+            "add --model mpxgat, or the name of another one"
+        )
+    return make_model(name or _MODEL, seed=_SEED if seed is None else seed, **given)
+
+
+def _model_begun(
+    folder: RunFolder, name: str | None, seed: int | None, given: dict[str, Any], *, resume: bool
+) -> Model:
+    """The model of a run that goes on: what is not given is as the run was begun."""
+    from mpxgat.models import make_model
+
+    if not resume:
+        raise TrainingError(
+            f"{printable(folder.path, 300)} holds a run already; go on with it by --resume, or name another folder"
+        )
+    begun = folder.config()
+    settings = {**begun.settings, **given} if name in (None, begun.model) else given
     return make_model(name or begun.model, seed=begun.seed if seed is None else seed, **settings)
 
 
 def _train(
-    folder: RunFolder, model: Model, data: str, format: str | None, engine: Engine, save_every: float, *, quiet: bool
+    folder: RunFolder, model: Model, graph: MultiplexGraph, data: str, engine: Engine, save_every: float, *, quiet: bool
 ) -> None:
     from mpxgat.runs import RunConfig
 
-    with progress(f"reading {data}", quiet=quiet):
-        graph, label = load_data(data, format)
-        config = RunConfig.of(model, graph, label)
-        folder.begin(config)
+    config = RunConfig.of(model, graph, data)
+    folder.begin(config)
     if folder.finished:
         print_note(f"{folder.path} is finished: nothing to do")
         return
-    changed = folder.config().other_versions(config)
+    changed = folder.config().other_conditions(config)
     if changed:
         print_note(f"the run was begun with {', '.join(changed)}: it may end in other bytes than it would have")
     try:
@@ -133,3 +144,52 @@ def _train(
 def _how_to_go_on(folder: RunFolder, data: str, format: str | None) -> str:
     words = ["mpxgat", "train", data, "-o", str(folder.path), *(["--format", format] if format else []), "--resume"]
     return f"the run is not finished; go on with: {shlex.join(words)}"
+
+
+def print_training(folder: RunFolder) -> None:
+    """The parts of a training, β and choices where the model has them; one line where nothing is trained."""
+    training = folder.training()
+    parts: Mapping[str, Mapping[str, Any]] = training.get("parts", {})
+    if parts:
+        # Full batch is usual: only another choice is shown.
+        batches = any(isinstance(part.get("batch"), int) for part in parts.values())
+        print_table(
+            ("part", *(["links in a step"] if batches else []), "epochs", "best epoch", "best validation AUC"),
+            [
+                (
+                    name,
+                    *([_links_in_a_step(part)] if batches else []),
+                    part["epochs"],
+                    None if part["best"] is None else part["best_epoch"],
+                    part["best"],
+                )
+                for name, part in parts.items()
+            ],
+        )
+    if any(training.get("beta", [])):
+        print_fields({"β": "; ".join(_betas(number, block) for number, block in enumerate(training["beta"], 1))})
+    _print_choice(training)
+    if folder.finished:
+        print_note(f"the model is in {folder.model_path}")
+
+
+def _print_choice(training: Mapping[str, Any]) -> None:
+    """How well models did on validation links of each kind, and which was chosen."""
+    validation: Mapping[str, Mapping[str, float]] = training.get("validation", {})
+    names = list(next(iter(validation.values()), {}))
+    if names:
+        rows = [(f"{kind} links", *(values[name] for name in names)) for kind, values in validation.items()]
+        print_table(("validation AUC", *names), rows)
+    if training.get("candidate_recall") is not None:
+        print_fields({"hidden links among candidates": f"{training['candidate_recall']:.1%}"})
+    if "chosen" in training:
+        print_fields({"predicts links by": training["chosen"]})
+
+
+def _links_in_a_step(part: Mapping[str, Any]) -> str:
+    batch = part.get("batch")
+    return f"{batch:,}" if isinstance(batch, int) else "all"
+
+
+def _betas(number: int, block: list[float]) -> str:
+    return f"block {number}: " + (", ".join(f"{value:.3f}" for value in block) or "none")

@@ -9,15 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mpxgat.cli.evaluate import SPLIT_SUFFIX
-from mpxgat.cli.options import BatchOption, EpochsOption, FormatOption, JsonOption, load_data, parse_settings
+from mpxgat.cli.options import (
+    SPLIT_SUFFIX,
+    BatchOption,
+    EpochsOption,
+    FormatOption,
+    JsonOption,
+    load_data,
+    model_option,
+    parse_settings,
+)
 from mpxgat.cli.output import print_json, print_note, print_table, progress, training_progress
 from mpxgat.errors import MissingExtraError, SettingError, TrainingError, quoted
 
 if TYPE_CHECKING:
     from mpxgat.graph import MultiplexGraph
     from mpxgat.splits import Split
-    from mpxgat.tuning.search import Plan, Search
+    from mpxgat.tuning.search import Method, Search
     from mpxgat.tuning.trials import Trial
 
 _SHOWN_TRIALS = 10
@@ -32,7 +40,7 @@ def tune(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="The folder to keep the search in.")],
-    model: Annotated[str, typer.Option(help="The model's name.")] = "mpxgat",
+    model: Annotated[str, model_option("mpxgat")] = "mpxgat",
     grid: Annotated[Path | None, typer.Option(help="A TOML file with lists of values to combine.")] = None,
     trials: Annotated[int | None, typer.Option(min=1, help="Search with optuna, so many trials in total.")] = None,
     space: Annotated[
@@ -55,13 +63,13 @@ def tune(
     json: JsonOption = False,
 ) -> None:
     """Find good settings: hide validation links, train each choice without them; run again, a search goes on."""
-    from mpxgat.tuning.search import Search, SearchFolder, Task, check_measure
+    from mpxgat.tuning.search import Objective, Search, SearchFolder, check_measure
 
     check_measure(measure)
-    plan = _plan(model, grid, trials, space, parse_settings(sets or [], None, None, epochs, batch), prune=prune)
+    method = _method(model, grid, trials, space, parse_settings(sets or [], None, None, epochs, batch), prune=prune)
     with progress(f"reading {data}", quiet=json):
         graph, label, validation = _validation(data, format, seed)
-    search = Search(SearchFolder(output), Task(model, measure, seed, validation), plan, label)
+    search = Search(SearchFolder(output), Objective(model, measure, seed, validation), method, label)
     try:
         search.begin(graph)
         _run(search, jobs, quiet=json)
@@ -73,13 +81,12 @@ def tune(
     _print_result(search, json=json)
 
 
-def _plan(
+def _method(
     model: str, grid: Path | None, trials: int | None, space: Path | None, fixed: Mapping[str, Any], *, prune: bool
-) -> Plan:
-    """The trials to run; everything that can be wrong with them is told here, before data is read."""
+) -> Method:
+    """The trials to run; everything that can be wrong with them is reported here, before data is read."""
     from mpxgat.models import make_model
-    from mpxgat.tuning.grid import grid_plan, read_grid
-    from mpxgat.tuning.optuna_search import default_space, read_space
+    from mpxgat.tuning.grid import grid_method, read_grid
 
     if (grid is None) == (trials is None):
         raise SettingError(
@@ -91,20 +98,14 @@ def _plan(
         raise SettingError(f"the model {quoted(model)} has no settings: there is nothing to tune")
     if grid is not None:
         values = {**read_grid(grid), **{name: [value] for name, value in fixed.items()}}
-        return grid_plan(model, _without_seed(values))
+        return grid_method(model, values)
     assert trials is not None
     try:
-        from mpxgat.tuning.optuna_search import optuna_plan
+        from mpxgat.tuning.optuna_search import default_space, optuna_method, read_space
     except ImportError:
         raise MissingExtraError("optuna", "tune", "Searching with --trials") from None
     ranges = {**(default_space(model) if space is None else read_space(space)), **fixed}
-    return optuna_plan(model, _without_seed(ranges), trials, prune=prune)
-
-
-def _without_seed(values: dict[str, Any]) -> dict[str, Any]:
-    if "seed" in values:
-        raise SettingError("seed is no setting of a model, expected it as --seed")
-    return values
+    return optuna_method(model, ranges, trials, prune=prune)
 
 
 def _validation(data: str, format: str | None, seed: int) -> tuple[MultiplexGraph, str, Split]:
@@ -123,7 +124,7 @@ def _validation(data: str, format: str | None, seed: int) -> tuple[MultiplexGrap
 def _run(search: Search, jobs: int, *, quiet: bool) -> None:
     def tell(trial: Trial) -> None:
         if not quiet:
-            print_note(f"trial {trial.number} of {search.plan.total}: {_outcome(trial)}, {trial.seconds:.1f} s")
+            print_note(f"trial {trial.number} of {search.method.total}: {_outcome(trial)}, {trial.seconds:.1f} s")
 
     known = len(search.trials())
     if known and not quiet:
@@ -146,27 +147,29 @@ def _print_result(search: Search, *, json: bool) -> None:
     trials = search.trials()
     best = ranked(trials)[:_SHOWN_TRIALS]
     if not best:
-        reason = next((trial.problem for trial in trials if trial.problem), "all are in work elsewhere")
+        reason = next((trial.problem for trial in trials if trial.problem), "all run in another process")
         raise TrainingError(f"no trial has finished, {len(trials)} failed: {reason}")
     counts = {state: sum(trial.state == state for trial in trials) for state in ("finished", "pruned", "failed")}
     if json:
         print_json(_record(search, counts, best))
         return
-    task = search.task
+    objective = search.objective
     _print_trials(
-        f"{search.data}, {task.model}: best by {task.measure} AUC on validation links", search.plan.varied, best
+        f"{search.data}, {objective.model}: best by {objective.measure} AUC on validation links",
+        search.method.varied,
+        best,
     )
     said = ", ".join(f"{count} {state}" for state, count in counts.items())
-    if len(trials) < search.plan.total:
-        said += ", the others in work elsewhere"
+    if len(trials) < search.method.total:
+        said += ", the others run in another process"
     print_note(f"{said}; the best settings are in {search.folder.best_path}")
 
 
 def _record(search: Search, counts: Mapping[str, int], best: Sequence[Trial]) -> dict[str, Any]:
     from dataclasses import asdict
 
-    task = search.task
-    head = {"data": search.data, "model": task.model, "measure": task.measure, "seed": task.seed}
+    objective = search.objective
+    head = {"data": search.data, "model": objective.model, "measure": objective.measure, "seed": objective.seed}
     return {**head, "trials": counts, "config": str(search.folder.best_path), "best": [asdict(trial) for trial in best]}
 
 

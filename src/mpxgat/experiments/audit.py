@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from mpxgat.errors import SettingError
 from mpxgat.evaluation import evaluate
-from mpxgat.experiments.tables import PUBLISHED_AUC
+from mpxgat.experiments.tables import published_figures
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.files import write_files
 from mpxgat.metrics import auc
@@ -43,6 +43,8 @@ from mpxgat.splits import Split
 from mpxgat.training.links import BetweenLayers, Stream
 from mpxgat.training.parallel import Session
 
+_COLOURS = {"reference_real": "#D55E00", "reference_fake": "#E69F00", "leak_free": "#0072B2", "published": "#777777"}
+_DOTS_PER_INCH = 150
 _SCORINGS = 10  # dropout is on: each scoring draws it anew
 _AUDIT, _NEGATIVES, _FAKE, _DROPOUT = 2**31 + 1, 0, 1, 2  # streams of random numbers that no part of the model has
 
@@ -97,7 +99,7 @@ def audit_model(model: MPXGAT, split: Split, dataset: str) -> Audit:
         "reference_fake": _scored_as_published(model, fake, stream),
     }
     fair = evaluate(model, split).inter.values
-    published = PUBLISHED_AUC.get(("mpxgat", dataset))
+    published = published_figures("mpxgat", dataset)
     return Audit(
         dataset=dataset,
         seed=split.seed,
@@ -106,7 +108,7 @@ def audit_model(model: MPXGAT, split: Split, dataset: str) -> Audit:
         training=model.training_summary(),
         values={**values, "leak_free": [fair["auc"]]},
         hard=fair["auc_hard"],
-        published=published.inter[0] if published else None,
+        published=published["inter"].mean if published else None,
     )
 
 
@@ -138,11 +140,11 @@ def _one_way(n: int, links: NDArray[np.int64]) -> Neighbourhood:
 
 def _negatives_over_all_pairs(n: int, links: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
     """As many pairs as links: any two nodes, of whatever layers; only the links themselves are avoided."""
-    taken = pair_keys(links, n)
+    linked = pair_keys(links, n)
     found = np.empty((0, 2), dtype=np.int64)
     while len(found) < len(links):
         pairs = rng.integers(n, size=(len(links), 2))
-        free = (pairs[:, 0] != pairs[:, 1]) & ~np.isin(pair_keys(pairs, n), taken)
+        free = (pairs[:, 0] != pairs[:, 1]) & ~np.isin(pair_keys(pairs, n), linked)
         found = np.concatenate([found, pairs[free]])
     return found[: len(links)]
 
@@ -155,16 +157,9 @@ def _random_non_links(split: Split, count: int, rng: np.random.Generator) -> NDA
     while len(found) < count:
         pairs = BetweenLayers(graph.node_layer, graph.unit).draw(count, rng)
         if not len(pairs):
-            raise SettingError("the graph has no two nodes of different layers that could be taken for a fake link")
+            raise SettingError("the graph has no two nodes of different layers that could be a fake link")
         found = np.concatenate([found, pairs[~np.isin(pair_keys(pairs, graph.n_nodes), truth)]])
     return found[:count]
-
-
-# The chart of an audit: the same weights scored three ways, beside the published figure.
-
-
-_COLOURS = {"reference_real": "#D55E00", "reference_fake": "#E69F00", "leak_free": "#0072B2", "published": "#777777"}
-_DOTS_PER_INCH = 150
 
 
 def write_audit_chart(found: Mapping[str, Any], words: Mapping[str, str], folder: Path) -> list[Path]:

@@ -1,6 +1,7 @@
 """Results on record: one line of JSON for each cell (data set, protocol, model, settings, seed) in a JSONL file.
 
-A cell that is there is not computed again. Lines are appended whole; one that was cut off by a crash is dropped.
+A cell that is there is not computed again. Lines are appended whole; one that was cut off by a crash is dropped. Of a
+folder of results all JSONL files are read and one is added to; checkpoints of cells being computed are inside.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from mpxgat.errors import InputError, OutputError, TrainingError, printable
 from mpxgat.evaluation import Evaluation
 from mpxgat.io.files import append_json_line, read_json_lines
 from mpxgat.models import make_model
-from mpxgat.system import versions
+from mpxgat.system import reproducibility, versions
 from mpxgat.training.parallel import THIS_PROCESS, Engine, Session
 
 _LARGEST = sys.float_info.max
+_CHECKPOINTS = ".checkpoints"
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class CellRecord:
     training: Mapping[str, Any]
     seconds: Mapping[str, float]
     peak_rss_mb: float | None
-    made_with: Mapping[str, str]
+    made_with: Mapping[str, Any]
 
 
 def measures_of(evaluation: Evaluation) -> dict[str, dict[str, float | None]]:
@@ -75,16 +77,16 @@ def measures_of(evaluation: Evaluation) -> dict[str, dict[str, float | None]]:
     }
 
 
-def made_with() -> dict[str, str]:
-    """Versions and hardware."""
-    return {**versions(), "machine": f"{platform.machine()}, {os.cpu_count()} cores"}
+def made_with() -> dict[str, Any]:
+    """Versions, hardware, and what the same seed promises there."""
+    return {**versions(), "machine": f"{platform.machine()}, {os.cpu_count()} cores", **reproducibility()}
 
 
+@dataclass(frozen=True)
 class ResultsFile:
     """A JSONL file of `CellRecord`s."""
 
-    def __init__(self, path: Path):
-        self.path = path
+    path: Path
 
     def read(self) -> list[CellRecord]:
         """All records; InputError names a line that is none. A last line without its end is passed over."""
@@ -137,12 +139,6 @@ def _are_numbers(values: Mapping[str, object]) -> bool:
         value is None or (isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST)
         for value in values.values()
     )
-
-
-# A folder of results: all its JSONL files are read, one is added to; checkpoints of cells in work are inside.
-
-
-_CHECKPOINTS = ".checkpoints"
 
 
 @dataclass(frozen=True)

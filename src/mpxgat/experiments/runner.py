@@ -1,4 +1,9 @@
-"""Computing a cell: make the split, fit the model on its training graph, evaluate, and put the result on record."""
+"""Computing cells that are not on record yet, one by one or side by side.
+
+A cell is a split, a model fitted on its training graph, and its evaluation. This process alone writes results, each a
+whole line. Killed at any moment and started again, it computes no cell twice; a cell that was half done goes on from
+its checkpoints. A cell that fails does not take the others with it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ from dataclasses import dataclass
 
 from mpxgat.errors import MpxgatError, printable
 from mpxgat.evaluation import Progress, evaluate
-from mpxgat.experiments.config import load_graph
+from mpxgat.experiments.graphs import load_graph
 from mpxgat.experiments.records import CellKey, CellRecord, ResultsFolder, made_with, measures_of
 from mpxgat.graph import MultiplexGraph
 from mpxgat.models import Model, make_model
@@ -36,15 +41,9 @@ def run_cell(
     return CellRecord(key, measures_of(evaluation), model.training_summary(), seconds, peak_rss_mb(), made_with())
 
 
-# Computing what is not on record yet, cell by cell or side by side.
-#
-# This process alone writes results, each a whole line. Killed at any moment and started again, it computes no cell
-# twice; a cell that was half done goes on from its checkpoints. A cell that fails does not take the others with it.
-
-
 @dataclass(frozen=True)
 class Started:
-    """A cell is in work."""
+    """A cell is being computed."""
 
     key: CellKey
 
@@ -99,24 +98,24 @@ def _one_by_one(keys: Sequence[CellKey], folder: ResultsFolder) -> Generator[Eve
 def _side_by_side(
     keys: Sequence[CellKey], folder: ResultsFolder, engine: Engine, *, last: bool = False
 ) -> Generator[Event, None, None]:
-    """By the engine's workers. When one dies, all cells in work are lost: each is tried again alone, after the rest."""
+    """By the engine's workers. When one dies, all they had is lost: each cell is tried again alone, after the rest."""
     waiting = list(keys)[::-1]
     suspects: list[CellKey] = []
     threads = max(1, (os.cpu_count() or 1) // engine.jobs)
     while waiting:
-        in_work: dict[Future[Event], CellKey] = {}
+        running: dict[Future[Event], CellKey] = {}
         try:
             with engine.workers() as pool:
-                while waiting or in_work:
-                    while waiting and len(in_work) < engine.jobs:
+                while waiting or running:
+                    while waiting and len(running) < engine.jobs:
                         key = waiting[-1]
-                        in_work[pool.submit(_attempt_in_process, key, folder.session(key), threads)] = key
+                        running[pool.submit(_attempt_in_process, key, folder.session(key), threads)] = key
                         yield Started(waiting.pop())
-                    for future in wait(in_work, return_when=FIRST_COMPLETED).done:
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
                         yield future.result()
-                        del in_work[future]
+                        del running[future]
         except BrokenExecutor:
-            suspects += in_work.values()
+            suspects += running.values()
     for key in suspects:
         if last:
             yield Failed(key, "its process died (was it out of memory?)")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpxgat.errors import MissingExtraError, OutputError, printable
 from mpxgat.experiments.config import Experiment
-from mpxgat.experiments.tables import Table
+from mpxgat.experiments.tables import ResultsTable
 from mpxgat.io.files import write_files
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def require_plots() -> None:
         raise MissingExtraError("matplotlib", "plots", "drawing charts")
 
 
-def write_chart(experiment: Experiment, table: Table, folder: Path) -> list[Path]:
+def write_chart(experiment: Experiment, table: ResultsTable, folder: Path) -> list[Path]:
     """Write ``NAME.svg`` and ``NAME.png`` from the values of a sweep's table; the same values give the same bytes."""
     from matplotlib import rc_context
 
@@ -65,7 +65,7 @@ def write_chart(experiment: Experiment, table: Table, folder: Path) -> list[Path
         )
 
 
-def draw(experiment: Experiment, table: Table) -> Figure:
+def draw(experiment: Experiment, table: ResultsTable) -> Figure:
     """A row of panels for each graph, a panel for each measure."""
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""Tables in Markdown, and sections of a Markdown file that are made by a program."""
+"""Tables of experiments and of recorded results: our figures, leak-free, beside the published ones."""
 
 from __future__ import annotations
 
@@ -6,199 +6,29 @@ import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mpxgat import datasets
+from mpxgat.datasets import dataset, load
 from mpxgat.errors import InputError, SettingError, printable, quoted
 from mpxgat.evaluation import Summary
-from mpxgat.experiments.config import CONFIGS, Cell, Experiment, Fields, Figure, GraphSpec, read_config
+from mpxgat.experiments.config import CONFIGS, Cell, Experiment, Fields, PublishedFigure, read_config
+from mpxgat.experiments.graphs import GraphSpec
 from mpxgat.experiments.records import CellRecord
 from mpxgat.io.files import read_toml, write_files
 from mpxgat.metrics import welch
 
-BEGIN, END = "<!-- results {name}: begin -->", "<!-- results {name}: end -->"
-
-
-def markdown_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table, one line a row."""
-    lines = [_line(header), _line(["---"] * len(header)), *(_line(row) for row in rows)]
-    return "\n".join(lines) + "\n"
-
-
-def write_section(path: Path, name: str, content: str) -> None:
-    """Put ``content`` between the markers of section ``name`` in a Markdown file, in place of what is there."""
-    before, after = find_section(path, name)
-    write_files({path: f"{before}\n\n{content}\n{after}".encode()})
-
-
-def find_section(path: Path, name: str) -> tuple[str, str]:
-    """A file's text up to and with the marker at which a section begins, and from the one on at which it ends."""
-    begin, end = BEGIN.format(name=name), END.format(name=name)
-    try:
-        text = path.read_bytes().decode("utf-8") if path.exists() else ""
-    except OSError as problem:
-        raise InputError(f"cannot read: {printable(problem.strerror)}", path) from None
-    except UnicodeDecodeError as problem:
-        line = problem.object.count(b"\n", 0, problem.start) + 1
-        raise InputError(f"byte 0x{problem.object[problem.start]:02x} is not UTF-8 text", path, line) from None
-    before, found, rest = text.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise InputError(f"no lines {quoted(begin)} and {quoted(end)}, between which the table would go", path)
-    return before + begin, end + after
-
-
-def _line(values: Sequence[str]) -> str:
-    return "| " + " | ".join(value.replace("|", "\\|") for value in values) + " |"
-
-
-# The figures of the MPXGAT paper by model and data set, as the cells of its tables carry them.
-
-
-@dataclass(frozen=True)
-class PublishedAuc:
-    """AUC: mean and standard deviation as printed (two decimals)."""
-
-    intra: tuple[float, float]
-    inter: tuple[float, float]
-    overall: float
-
-    def text(self, kind: str) -> str:
-        """As the paper prints it."""
-        mean, spread = self.intra if kind == "intra" else self.inter
-        return f"{mean:.2f} ± {spread:.2f}"
-
-
-def _read_tables() -> dict[tuple[str, str], PublishedAuc]:
-    """From Table 2 (intra and inter) and Table 3 (overall)."""
-    figures: dict[tuple[str, str], dict[str, Figure]] = {}
-    for table in ("table2", "table3"):
-        for cell in read_config(CONFIGS / f"{table}.toml").cells:
-            figures.setdefault((cell.model, str(cell.graph.dataset)), {}).update(cell.figures)
-    return {
-        key: PublishedAuc(_pair(found["intra"]), _pair(found["inter"]), found["overall"].mean)
-        for key, found in figures.items()
-        if found
-    }
-
-
-def _pair(figure: Figure) -> tuple[float, float]:
-    assert figure.std is not None  # our own files
-    return figure.mean, figure.std
-
-
-PUBLISHED_AUC = _read_tables()
-
-
-# What the results of one cell over several seeds come to, as values and as words of a table.
-
-
-MISSING = "–"
-BETWEEN_LAYERS = "between layers"  # the part of a model that is trained on inter links
-
-
-def summary_of(records: Sequence[CellRecord], measure: str) -> Summary | None:
-    """A measure such as ``inter.mrr`` (``inter`` is its AUC) over the records; None if one of them lacks it."""
-    kind, _, name = measure.partition(".")
-    values = [record.measures.get(kind, {}).get(name or "auc") for record in records]
-    known = [value for value in values if value is not None]
-    return Summary.of(known) if known and len(known) == len(values) else None
-
-
-def mean_and_spread(summary: Summary | None) -> str:
-    """Mean ± sample standard deviation; the mean alone for one seed."""
-    if summary is None:
-        return MISSING
-    return f"{summary.mean:.3f}" + (f" ± {summary.std:.3f}" if len(summary.values) > 1 else "")
-
-
-def epochs_run(records: Sequence[CellRecord]) -> str:
-    """Smallest and largest number of epochs: of the layers, then of the part between layers; "" if nothing trains."""
-    horizontal: list[int] = []
-    vertical: list[int] = []
-    for record in records:
-        for label, part in record.training.get("parts", {}).items():
-            (vertical if label == BETWEEN_LAYERS else horizontal).append(part["epochs"])
-    return ", ".join(_range(numbers) for numbers in (horizontal, vertical) if numbers)
-
-
-def _range(numbers: Sequence[int]) -> str:
-    low, high = min(numbers), max(numbers)
-    return str(low) if low == high else f"{low}–{high}"
-
-
-# The table of data sets: their sizes as prepared, beside the published ones.
-
-
-_COLUMNS = ("data set", "layers", "nodes", "published", "inter links", "published", "intra links")
-
-
-@dataclass(frozen=True)
-class PublishedSizes:
-    """Sizes of a data set as printed."""
-
-    name: str
-    nodes: int
-    inter_links: int
-
-
-@dataclass(frozen=True)
-class DatasetTable:
-    """What the table is made of."""
-
-    path: Path
-    title: str
-    entries: tuple[PublishedSizes, ...]
-
-    def make(self, wanted: Sequence[str] = ()) -> Table:
-        """Read the data sets (only those wanted, if any are named) and count."""
-        rows, values = [], []
-        for entry in self.entries:
-            if wanted and entry.name not in wanted:
-                continue
-            graph = datasets.load(entry.name)
-            sizes = {
-                "layers": graph.n_layers,
-                "nodes": graph.n_nodes,
-                "inter_links": graph.n_inter,
-                "intra_links": graph.n_intra,
-            }
-            published = {"nodes": entry.nodes, "inter_links": entry.inter_links}
-            numbers = (
-                graph.n_layers, graph.n_nodes, entry.nodes, graph.n_inter, entry.inter_links, graph.n_intra,
-            )  # fmt: skip
-            rows.append((entry.name, *(f"{number:,}" for number in numbers)))
-            values.append({"graph": entry.name, "sizes": sizes, "published": published})
-        return Table(self.path.stem, self.title, _NOTES, _COLUMNS, tuple(rows), tuple(values))
-
-
-_NOTES = (
+_BEGIN, _END = "<!-- results {name}: begin -->", "<!-- results {name}: end -->"
+_MISSING = "–"
+_BETWEEN_LAYERS = "between layers"  # the part of a model that is trained on inter links
+_FEWEST_FOR_A_TEST = 2
+_SMALLEST_DECIMAL = 0.01
+_SIZES = ("data set", "layers", "nodes", "published", "inter links", "published", "intra links")
+_SIZES_NOTE = (
     "Undirected, unweighted, copies of a unit linked pairwise, largest connected component. What the paper calls edges "
-    "are the inter links; it prints no numbers of layers and intra links.",
+    "are the inter links; it prints no numbers of layers and intra links."
 )
-
-
-def read_dataset_table(path: Path) -> DatasetTable:
-    """The table in a TOML file; InputError names what does not fit."""
-    top = Fields(read_toml(path), path, "")
-    title = top.text("title")
-    entries = []
-    for fields in top.tables("dataset"):
-        entry = PublishedSizes(fields.text("name"), fields.whole("nodes"), fields.whole("inter_links"))
-        fields.finish()
-        with fields.at_this_place():
-            datasets.dataset(entry.name)
-        entries.append(entry)
-    top.finish()
-    return DatasetTable(path, title, tuple(entries))
-
-
-# Recorded cells as a Markdown table: our figures, leak-free, beside the rules of thumb and the published ones.
-
-
-__all__ = ["markdown_table", "write_section"]
-
 _HEADER = (
     "data set", "model", "seeds", "epochs (H, V)", "intra AUC", "published", "inter AUC", "published",
     "inter AUC, hard", "MRR", "hits@1", "overall AUC", "published",
@@ -207,77 +37,7 @@ _DATASETS = ("fftwyt", "drosophila", "arxiv")
 
 
 @dataclass(frozen=True)
-class _ResultRow:
-    """The cells of one data set, model and choice of settings, one for each seed."""
-
-    dataset: str
-    model: str
-    settings: dict[str, Any]
-    cells: list[CellRecord]
-
-    @property
-    def label(self) -> str:
-        preset, batch = self.settings.get("preset"), self.settings.get("batch")
-        if preset is None:
-            return self.model
-        return f"{self.model}, preset {preset}" + ("" if batch is None else f", batch {batch}")
-
-
-def markdown_table(records: Iterable[CellRecord], protocol: str) -> str:
-    """A row for each data set, model and settings; mean ± standard deviation over the seeds.
-
-    Parts of data sets and planted networks are left to the studies that they belong to.
-    """
-    shown = (r for r in records if r.key.protocol == protocol and GraphSpec.parse(r.key.dataset).is_whole_dataset)
-    return markdown_lines(_HEADER, [_row_values(row) for row in sorted(_grouped(shown), key=_order)])
-
-
-def _grouped(records: Iterable[CellRecord]) -> list[_ResultRow]:
-    groups: dict[str, _ResultRow] = {}
-    for record in records:
-        key = record.key
-        text = json.dumps([key.dataset, key.model, dict(key.settings)], sort_keys=True)
-        row = groups.setdefault(text, _ResultRow(key.dataset, key.model, dict(key.settings), []))
-        if any(cell.key.seed == key.seed for cell in row.cells):
-            raise SettingError(f"two results on record for {key.text()}, expected one")
-        row.cells.append(record)
-    return list(groups.values())
-
-
-def _order(row: _ResultRow) -> tuple[int, str, bool, str]:
-    known = _DATASETS.index(row.dataset) if row.dataset in _DATASETS else len(_DATASETS)
-    return known, row.dataset, row.model != "rules", row.label
-
-
-def _row_values(row: _ResultRow) -> list[str]:
-    published = PUBLISHED_AUC.get((row.model, row.dataset))
-    seeds = sorted(cell.key.seed for cell in row.cells)
-    return [
-        row.dataset,
-        row.label,
-        f"{len(seeds)} ({', '.join(map(str, seeds))})",
-        epochs_run(row.cells),
-        mean_and_spread(summary_of(row.cells, "intra.auc")),
-        published.text("intra") if published else "",
-        mean_and_spread(summary_of(row.cells, "inter.auc")),
-        published.text("inter") if published else "",
-        mean_and_spread(summary_of(row.cells, "inter.auc_hard")),
-        mean_and_spread(summary_of(row.cells, "inter.mrr")),
-        mean_and_spread(summary_of(row.cells, "inter.hits@1")),
-        mean_and_spread(summary_of(row.cells, "overall.auc")),
-        f"{published.overall:.2f}" if published else "",
-    ]
-
-
-# An experiment and what is on record of it, as a table: our figures beside the published ones.
-
-
-_FEWEST_FOR_A_TEST = 2
-_SMALLEST_DECIMAL = 0.01
-
-
-@dataclass(frozen=True)
-class Table:
+class ResultsTable:
     """A table in words, and the numbers it was made from, one mapping for each row."""
 
     name: str
@@ -308,7 +68,7 @@ class _Row:
         return summary_of(self.records, measure)
 
 
-def make_table(experiment: Experiment, on_record: Mapping[str, CellRecord]) -> Table:
+def make_table(experiment: Experiment, on_record: Mapping[str, CellRecord]) -> ResultsTable:
     """The table of an experiment from what is on record by key; what is not there shows as a dash."""
     rows = [_row(experiment, cell, on_record) for cell in experiment.cells]
     by_label = {(row.cell.graph, row.cell.label): row for row in rows}
@@ -326,12 +86,12 @@ def make_table(experiment: Experiment, on_record: Mapping[str, CellRecord]) -> T
         for measure in experiment.measures:
             line.append(mean_and_spread(row.summary(measure)))
             if figures[measure]:
-                line.append(row.cell.figures[measure].text() if measure in row.cell.figures else "")
+                line.append(_text(row.cell.figures, measure))
         line += [_p_text(p) if row.cell.against else ""] * compared
         line += [_published_p(row.cell)] * published_p
         lines.append(tuple(line))
     values = [_values(row, p, experiment.measures) for row, p in zip(rows, p_values, strict=True)]
-    return Table(
+    return ResultsTable(
         experiment.name, experiment.title, _notes(experiment, rows), tuple(columns), tuple(lines), tuple(values)
     )
 
@@ -387,7 +147,7 @@ def _seeds(row: _Row) -> str:
 
 def _p_text(p: float | None) -> str:
     if p is None:
-        return MISSING
+        return _MISSING
     return f"{p:.3f}" if p >= _SMALLEST_DECIMAL else f"{p:.1e}"
 
 
@@ -411,3 +171,202 @@ def _values(row: _Row, p: float | None, measures: Sequence[str]) -> dict[str, An
         "p_value": p,
         "published_p": cell.published_p,
     }
+
+
+@dataclass(frozen=True)
+class PublishedSizes:
+    """Sizes of a data set as printed."""
+
+    name: str
+    nodes: int
+    inter_links: int
+
+
+@dataclass(frozen=True)
+class SizesTable:
+    """What the table is made of."""
+
+    path: Path
+    title: str
+    entries: tuple[PublishedSizes, ...]
+
+    def make(self, wanted: Sequence[str] = ()) -> ResultsTable:
+        """Read the data sets (only those wanted, if any are named) and count."""
+        rows, values = [], []
+        for entry in self.entries:
+            if wanted and entry.name not in wanted:
+                continue
+            graph = load(entry.name)
+            sizes = {
+                "layers": graph.n_layers,
+                "nodes": graph.n_nodes,
+                "inter_links": graph.n_inter,
+                "intra_links": graph.n_intra,
+            }
+            published = {"nodes": entry.nodes, "inter_links": entry.inter_links}
+            numbers = (
+                graph.n_layers, graph.n_nodes, entry.nodes, graph.n_inter, entry.inter_links, graph.n_intra,
+            )  # fmt: skip
+            rows.append((entry.name, *(f"{number:,}" for number in numbers)))
+            values.append({"graph": entry.name, "sizes": sizes, "published": published})
+        return ResultsTable(self.path.stem, self.title, (_SIZES_NOTE,), _SIZES, tuple(rows), tuple(values))
+
+
+def read_dataset_table(path: Path) -> SizesTable:
+    """The table in a TOML file; InputError names what does not fit."""
+    top = Fields(read_toml(path), path, "")
+    title = top.text("title")
+    entries = []
+    for fields in top.tables("dataset"):
+        entry = PublishedSizes(fields.text("name"), fields.whole("nodes"), fields.whole("inter_links"))
+        fields.finish()
+        with fields.at_this_place():
+            dataset(entry.name)
+        entries.append(entry)
+    top.finish()
+    return SizesTable(path, title, tuple(entries))
+
+
+@dataclass(frozen=True)
+class _ResultRow:
+    """The cells of one data set, model and choice of settings, one for each seed."""
+
+    dataset: str
+    model: str
+    settings: dict[str, Any]
+    cells: list[CellRecord]
+
+    @property
+    def label(self) -> str:
+        preset, batch = self.settings.get("preset"), self.settings.get("batch")
+        if preset is None:
+            return self.model
+        return f"{self.model}, preset {preset}" + ("" if batch is None else f", batch {batch}")
+
+
+def markdown_table(records: Iterable[CellRecord], protocol: str) -> str:
+    """A row for each data set, model and settings; mean ± standard deviation over the seeds.
+
+    Parts of data sets and planted networks are left to the studies that they belong to.
+    """
+    shown = (r for r in records if r.key.protocol == protocol and GraphSpec.parse(r.key.dataset).is_whole_dataset)
+    return markdown_lines(_HEADER, [_row_values(row) for row in sorted(_grouped(shown), key=_order)])
+
+
+def _grouped(records: Iterable[CellRecord]) -> list[_ResultRow]:
+    groups: dict[str, _ResultRow] = {}
+    for record in records:
+        key = record.key
+        text = json.dumps([key.dataset, key.model, dict(key.settings)], sort_keys=True)
+        row = groups.setdefault(text, _ResultRow(key.dataset, key.model, dict(key.settings), []))
+        if any(cell.key.seed == key.seed for cell in row.cells):
+            raise SettingError(f"two results on record for {key.text()}, expected one")
+        row.cells.append(record)
+    return list(groups.values())
+
+
+def _order(row: _ResultRow) -> tuple[int, str, bool, str]:
+    known = _DATASETS.index(row.dataset) if row.dataset in _DATASETS else len(_DATASETS)
+    return known, row.dataset, row.model != "rules", row.label
+
+
+def _row_values(row: _ResultRow) -> list[str]:
+    published = published_figures(row.model, row.dataset)
+    seeds = sorted(cell.key.seed for cell in row.cells)
+    return [
+        row.dataset,
+        row.label,
+        f"{len(seeds)} ({', '.join(map(str, seeds))})",
+        epochs_run(row.cells),
+        mean_and_spread(summary_of(row.cells, "intra.auc")),
+        _text(published, "intra"),
+        mean_and_spread(summary_of(row.cells, "inter.auc")),
+        _text(published, "inter"),
+        mean_and_spread(summary_of(row.cells, "inter.auc_hard")),
+        mean_and_spread(summary_of(row.cells, "inter.mrr")),
+        mean_and_spread(summary_of(row.cells, "inter.hits@1")),
+        mean_and_spread(summary_of(row.cells, "overall.auc")),
+        f"{published['overall'].mean:.2f}" if published else "",
+    ]
+
+
+def _text(figures: Mapping[str, PublishedFigure], kind: str) -> str:
+    return figures[kind].text() if kind in figures else ""
+
+
+@cache
+def _published() -> dict[tuple[str, str], dict[str, PublishedFigure]]:
+    """From Table 2 (intra and inter) and Table 3 (overall) of the paper, as the cells of our own carry them."""
+    figures: dict[tuple[str, str], dict[str, PublishedFigure]] = {}
+    for table in ("table2", "table3"):
+        for cell in read_config(CONFIGS / f"{table}.toml").cells:
+            figures.setdefault((cell.model, str(cell.graph.dataset)), {}).update(cell.figures)
+    return figures
+
+
+def published_figures(model: str, data: str) -> Mapping[str, PublishedFigure]:
+    """The paper's AUC of a model on a data set, by kind: intra, inter, overall; empty if it has none."""
+    return _published().get((model, data), {})
+
+
+def summary_of(records: Sequence[CellRecord], measure: str) -> Summary | None:
+    """A measure such as ``inter.mrr`` (``inter`` is its AUC) over the records; None if one of them lacks it."""
+    kind, _, name = measure.partition(".")
+    values = [record.measures.get(kind, {}).get(name or "auc") for record in records]
+    known = [value for value in values if value is not None]
+    return Summary.of(known) if known and len(known) == len(values) else None
+
+
+def mean_and_spread(summary: Summary | None) -> str:
+    """Mean ± sample standard deviation; the mean alone for one seed."""
+    if summary is None:
+        return _MISSING
+    return f"{summary.mean:.3f}" + (f" ± {summary.std:.3f}" if len(summary.values) > 1 else "")
+
+
+def epochs_run(records: Sequence[CellRecord]) -> str:
+    """Smallest and largest number of epochs: of the layers, then of the part between layers; "" if nothing trains."""
+    horizontal: list[int] = []
+    vertical: list[int] = []
+    for record in records:
+        for label, part in record.training.get("parts", {}).items():
+            (vertical if label == _BETWEEN_LAYERS else horizontal).append(part["epochs"])
+    return ", ".join(_range(numbers) for numbers in (horizontal, vertical) if numbers)
+
+
+def _range(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low}–{high}"
+
+
+def markdown_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table, one line a row."""
+    lines = [_line(header), _line(["---"] * len(header)), *(_line(row) for row in rows)]
+    return "\n".join(lines) + "\n"
+
+
+def write_section(path: Path, name: str, content: str) -> None:
+    """Put ``content`` between the markers of section ``name`` in a Markdown file, in place of what is there."""
+    before, after = find_section(path, name)
+    write_files({path: f"{before}\n\n{content}\n{after}".encode()})
+
+
+def find_section(path: Path, name: str) -> tuple[str, str]:
+    """A file's text up to and with the marker at which a section begins, and from the one on at which it ends."""
+    begin, end = _BEGIN.format(name=name), _END.format(name=name)
+    try:
+        text = path.read_bytes().decode("utf-8") if path.exists() else ""
+    except OSError as problem:
+        raise InputError(f"cannot read: {printable(problem.strerror)}", path) from None
+    except UnicodeDecodeError as problem:
+        line = problem.object.count(b"\n", 0, problem.start) + 1
+        raise InputError(f"byte 0x{problem.object[problem.start]:02x} is not UTF-8 text", path, line) from None
+    before, found, rest = text.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise InputError(f"no lines {quoted(begin)} and {quoted(end)}, between which the table would go", path)
+    return before + begin, end + after
+
+
+def _line(values: Sequence[str]) -> str:
+    return "| " + " | ".join(value.replace("|", "\\|") for value in values) + " |"

@@ -4,8 +4,9 @@ from mpxgat.io import comunelab, csv_tables, mpx, mpxg, multiplexsage, parquet
 from mpxgat.io.assemble import read_layers
 from mpxgat.io.networkx_graphs import anchors_of, from_networkx, to_networkx, to_networkx_layers
 from mpxgat.io.pyg import from_pyg, to_pyg
-from mpxgat.io.registry import Format, choose_format, formats, read, register, write
+from mpxgat.io.registry import FORMATS, Format, choose_format, formats, read, write
 
+# Names and suffixes are each format's own (tests/contracts/test_formats.py).
 for _format in (
     comunelab.FORMAT,
     comunelab.EXTENDED_FORMAT,
@@ -15,7 +16,7 @@ for _format in (
     parquet.FORMAT,
     mpxg.FORMAT,
 ):
-    register(_format)
+    FORMATS[_format.name] = _format
 
 __all__ = [
     "Format",

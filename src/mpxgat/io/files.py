@@ -385,6 +385,23 @@ def _parsed(line: bytes, what: str, path: Path, number: int) -> dict[str, Any]:
     return value
 
 
+def json_bytes(value: Mapping[str, Any]) -> bytes:
+    """A JSON file; the same value gives the same bytes."""
+    return (json.dumps(value, indent=1) + "\n").encode()
+
+
+def read_json(path: Path, kind: str) -> dict[str, Any]:
+    """The JSON object of the given kind in a file; InputError if it is damaged or something else."""
+    try:
+        value = json.loads(read_bytes(path))
+    except (ValueError, RecursionError) as problem:
+        raise InputError(f"damaged, or no JSON ({printable(problem)})", path) from None
+    found = value.get("kind") if isinstance(value, dict) else None
+    if found != kind:
+        raise InputError(f"the file is of kind {printable(found)}, expected {kind}", path)
+    return dict(value)
+
+
 # ---- TOML files --------------------------------------------------------------------------------------
 
 # They hold settings and are small. A larger one, or a key of hundreds of parts, for which the parser would take memory

@@ -34,35 +34,27 @@ class Format:
     beside: Callable[[Path], Sequence[Sequence[Path]]] = lambda path: ()
 
 
-_formats: dict[str, Format] = {}
-
-
-def register(new: Format) -> Format:
-    """Add a format; its name and suffixes must be free."""
-    taken = {suffix for known in _formats.values() for suffix in known.suffixes}
-    if new.name in _formats or taken & set(new.suffixes):
-        raise SettingError(f"a format called {quoted(new.name)} or with its suffixes is registered already")
-    _formats[new.name] = new
-    return new
+FORMATS: dict[str, Format] = {}
+"""All formats by name; `mpxgat.io` puts them in."""
 
 
 def formats() -> dict[str, Format]:
     """All formats by name."""
-    return dict(_formats)
+    return dict(FORMATS)
 
 
 def choose_format(path: Path, name: str | None = None) -> Format:
     """The format called ``name``, or else the one the file's suffix tells (a final ``.gz`` is passed over)."""
     if name is not None:
-        if name not in _formats:
-            raise SettingError(f"no format {quoted(name)}; known are {', '.join(sorted(_formats))}")
-        return _formats[name]
+        if name not in FORMATS:
+            raise SettingError(f"no format {quoted(name)}; known are {', '.join(sorted(FORMATS))}")
+        return FORMATS[name]
     plain = path.name.lower().removesuffix(".gz")
     matches = [
-        (len(suffix), known) for known in _formats.values() for suffix in known.suffixes if plain.endswith(suffix)
+        (len(suffix), known) for known in FORMATS.values() for suffix in known.suffixes if plain.endswith(suffix)
     ]
     if not matches:
-        suffixes = ", ".join(f"{s} ({f.name})" for f in _formats.values() for s in f.suffixes)
+        suffixes = ", ".join(f"{s} ({f.name})" for f in FORMATS.values() for s in f.suffixes)
         raise InputError(f"cannot tell the format from the name; known endings are {suffixes}", path)
     return max(matches, key=lambda match: match[0])[1]
 

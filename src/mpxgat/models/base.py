@@ -460,7 +460,10 @@ def check_imported(named: Any) -> None:
     """SettingError if a text from a file names something in a module that is not imported yet."""
     if isinstance(named, str) and ":" in named and named.partition(":")[0] not in sys.modules:
         module = named.partition(":")[0]
-        raise SettingError(f"{quoted(named)} is not imported; import {printable(module)} first if you trust it")
+        raise SettingError(
+            f"{quoted(named)} is not imported; import {printable(module)} first if you trust it "
+            f"(mpxgat --import {printable(module)} ...)"
+        )
 
 
 def importable_name(thing: Any) -> str:

@@ -167,6 +167,13 @@ PUBLISHED: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+def published_settings(name: str) -> dict[str, Any]:
+    """Those of a data set; SettingError if none are known."""
+    if name not in PUBLISHED:
+        raise SettingError(f"no published settings for {quoted(name)}; known are {', '.join(PUBLISHED)}")
+    return PUBLISHED[name]
+
+
 class MPXGAT(EmbeddingModel):
     """The paper's model. Settings by name: see `MPXGATSettings`.
 
@@ -220,9 +227,7 @@ class MPXGAT(EmbeddingModel):
     @classmethod
     def for_dataset(cls, name: str, *, seed: int = 0, **settings: Any) -> Self:
         """The model with the settings published for one of the paper's data sets; given ones take their place."""
-        if name not in PUBLISHED:
-            raise SettingError(f"no published settings for {quoted(name)}; known are {', '.join(PUBLISHED)}")
-        return cls(seed=seed, **{**PUBLISHED[name], **settings})
+        return cls(seed=seed, **{**published_settings(name), **settings})
 
     @property
     def beta(self) -> list[list[float]]:

@@ -405,7 +405,7 @@ REFERENCE = Style(
     bias=True,
 )
 
-PRESETS = {style.name: style for style in (PAPER, REFERENCE)}
+PRESETS = {PAPER.name: PAPER, REFERENCE.name: REFERENCE}
 
 
 def preset(name: str) -> Style:

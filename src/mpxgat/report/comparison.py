@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mpxgat.evaluation import Repetitions, Summary
-from mpxgat.experiments.config import GraphSpec
+from mpxgat.experiments.graphs import GraphSpec
 from mpxgat.experiments.records import CellRecord
-from mpxgat.experiments.tables import PUBLISHED_AUC, summary_of
+from mpxgat.experiments.tables import published_figures, summary_of
 from mpxgat.models.auto import Auto
 from mpxgat.models.base import make_model
 from mpxgat.report import charts
@@ -157,11 +157,10 @@ def _row(label: str, source: str, mean: float, std: float, seeds: int | None) ->
 
 
 def _published(one: Reached, dataset: str, measure: str) -> list[dict[str, Value]]:
-    figures = PUBLISHED_AUC.get((one.model, dataset))
-    if figures is None or measure not in ("intra.auc", "inter.auc"):
+    figure = published_figures(one.model, dataset).get(measure.removesuffix(".auc"))
+    if figure is None or figure.std is None or measure == "overall.auc":
         return []
-    mean, std = figures.intra if measure == "intra.auc" else figures.inter
-    return [_row(one.label, _PUBLISHED, mean, std, None)]
+    return [_row(one.label, _PUBLISHED, figure.mean, figure.std, None)]
 
 
 def _spec(title: str, sources: int) -> charts.Spec:

@@ -1,8 +1,13 @@
-"""The space that optuna searches: ranges and choices by name of the setting, as in a TOML file.
+"""Search by optuna: settings drawn where trials went well so far (TPE), poor trials pruned, SQLite storage.
+
+The space is given by ranges and choices, by name of the setting, as in a TOML file:
 
 lr = {low = 1e-5, high = 1e-2, log = true}
 hidden = {choices = [32, 64, 128]}
 dropout = 0.6          # a plain value is the same in all trials
+
+Chance comes from the seed, the trial's number and the setting's name. So a search that was killed goes on as if it
+had not been; only processes side by side make the outcome depend on who was quicker.
 """
 
 from __future__ import annotations
@@ -28,12 +33,10 @@ from sqlalchemy.pool import NullPool
 from mpxgat.errors import InputError, OutputError, SettingError, printable
 from mpxgat.models import make_model
 from mpxgat.system import is_out_of_memory
-from mpxgat.tuning.search import Claim, GiveUp, Plan, SearchFolder, Taken, Task
-from mpxgat.tuning.trials import FINISHED, PRUNED, Trial, read_table, trial_from
+from mpxgat.tuning.search import Method, Objective, Reservation, RunningTrial, SearchFolder, TrialPruned, read_values
+from mpxgat.tuning.trials import FINISHED, PRUNED, Trial, trial_from
 
 if TYPE_CHECKING:
-    import optuna
-
     from mpxgat.training.loop import EpochReport
 
 
@@ -52,6 +55,13 @@ _USUAL: Space = {
     "edge_dimensions": {"choices": [5, 10, 20]}, "attention_dimensions": {"choices": [10, 20, 40]},
 }  # fmt: skip
 
+_STATES = {FINISHED: TrialState.COMPLETE, PRUNED: TrialState.PRUNED}  # or else it failed
+_RECORD, _PARTS = "record", "parts"  # names of a trial's attributes in the storage
+_SECONDS_TO_WAIT = 60  # for another process that writes
+_WARM_UP = 0.2  # share of a part's epochs before which trials are not compared
+_EPOCHS = 1_000_000  # more than a part ever has
+_UNWRITABLE = ("disk", "full", "readonly", "unable to open", "locked")  # in SQLite's messages
+
 
 def default_space(model: str) -> Space:
     """Usual ranges of the settings that the model has: rates, dropout, widths, heads."""
@@ -61,7 +71,7 @@ def default_space(model: str) -> Space:
 
 def read_space(path: Path) -> Space:
     """A space from a TOML file; InputError for a range or a choice that is none."""
-    space = read_table(path)
+    space = read_values(path)
     for name, spec in space.items():
         problem = _problem(spec)
         if problem:
@@ -114,39 +124,25 @@ def _problem(spec: Any) -> str:
     return ""
 
 
-# Search by optuna: settings drawn where trials went well so far (TPE), poor trials given up early, SQLite storage.
-#
-# Chance comes from the seed, the trial's number and the setting's name. So a search that was killed goes on as if it
-# had not been; only processes side by side make the outcome depend on who was quicker.
-
-
-_STATES = {FINISHED: TrialState.COMPLETE, PRUNED: TrialState.PRUNED}  # or else it failed
-_RECORD, _PARTS = "record", "parts"  # names of a trial's attributes in the storage
-_SECONDS_TO_WAIT = 60  # for another process that writes
-_WARM_UP = 0.2  # share of a part's epochs before which trials are not compared
-_EPOCHS = 1_000_000  # more than a part ever has
-_UNWRITABLE = ("disk", "full", "readonly", "unable to open", "locked")  # in SQLite's messages
-
-
-def optuna_plan(model: str, space: Space, total: int, *, prune: bool = True) -> Plan:
+def optuna_method(model: str, space: Space, total: int, *, prune: bool = True) -> Method:
     """So many trials in a space; SettingError for a space that does not fit the model.
 
     Values drawn in one space say nothing of another, so the space must stay the same; the number of trials may grow.
     """
     check_space(model, space)
     identity = {"method": "optuna", "space": space}
-    return Plan(varied(space), total, identity, partial(OptunaBook, space, total, prune))
+    return Method(varied(space), total, identity, partial(OptunaStorage, space, total, prune))
 
 
-class OptunaBook:
+class OptunaStorage:
     """The trials of a study in the folder's file ``study.db``."""
 
-    def __init__(self, space: Space, total: int, prune: bool, folder: SearchFolder, task: Task):
-        self._space, self._total, self._folder, self._task = space, total, folder, task
+    def __init__(self, space: Space, total: int, prune: bool, folder: SearchFolder, objective: Objective):
+        self._space, self._total, self._folder, self._objective = space, total, folder, objective
         self._running: optuna.Trial | None = None
         self._path = folder.path / "study.db"
         optuna.logging.set_verbosity(optuna.logging.ERROR)
-        with _named(self._path), folder.turn():
+        with _storage_errors(self._path), folder.locked():
             if not self._path.exists():
                 _make_storage(self._path)
             self._study = _open_study(self._path)
@@ -154,56 +150,53 @@ class OptunaBook:
 
     def trials(self) -> list[Trial]:
         """All trials on record."""
-        with _named(self._path):
+        with _storage_errors(self._path):
             found = [trial for trial in self._study.get_trials(deepcopy=False) if trial.state.is_finished()]
             return [trial_from(trial.user_attrs[_RECORD]) for trial in found if _RECORD in trial.user_attrs]
 
-    def take(self) -> Taken | None:
+    def next(self) -> RunningTrial | None:
         """A trial that a killed process has left, or a new one if there are not enough yet."""
-        with _named(self._path):
-            return self._take()
+        with _storage_errors(self._path):
+            known = self._study.get_trials(deepcopy=False)
+            for left in known:
+                if left.state == TrialState.RUNNING and (reservation := self._reserve(left.number)):
+                    trial = optuna.Trial(self._study, left._trial_id)  # settings drawn so far are in the storage
+                    return self._start(trial, set(left.intermediate_values), reservation)
+            if len(known) >= self._total:
+                return None
+            trial = self._study.ask()
+            reservation = self._reserve(trial.number)
+            assert reservation is not None, "a new trial cannot be run by another process"
+            return self._start(trial, set(), reservation)
 
-    def _take(self) -> Taken | None:
-        known = self._study.get_trials(deepcopy=False)
-        for left in known:
-            if left.state == TrialState.RUNNING and (claim := self._claim(left.number)):
-                trial = optuna.Trial(self._study, left._trial_id)  # its settings, as far as drawn, are in the storage
-                return self._taken(trial, set(left.intermediate_values), claim)
-        if len(known) >= self._total:
-            return None
-        trial = self._study.ask()
-        claim = self._claim(trial.number)
-        assert claim is not None, "a new trial cannot be in work elsewhere"
-        return self._taken(trial, set(), claim)
-
-    def record(self, taken: Taken, trial: Trial) -> None:
+    def record(self, running: RunningTrial, trial: Trial) -> None:
         """Tell optuna."""
         assert self._running is not None
         value = trial.value if trial.state == FINISHED else None
-        with _named(self._path):
+        with _storage_errors(self._path):
             self._running.set_user_attr(_RECORD, asdict(trial))
             self._study.tell(self._running, value, _STATES.get(trial.state, TrialState.FAIL))
 
-    def _claim(self, number: int) -> Claim | None:
-        return self._folder.claim(f"trial-{number:06d}")
+    def _reserve(self, number: int) -> Reservation | None:
+        return self._folder.reserve(f"trial-{number:06d}")
 
-    def _taken(self, trial: optuna.Trial, reported: set[int], claim: Claim) -> Taken:
+    def _start(self, trial: optuna.Trial, reported: set[int], reservation: Reservation) -> RunningTrial:
         given = {name: self._value(trial, name) for name in self._space}
         self._running = trial
-        watch = _Watch(trial, reported, self._task.measure, self._path)
-        return Taken(trial.number + 1, self._task.settings(given), claim, watch)
+        reporter = _Reporter(trial, reported, self._objective.measure, self._path)
+        return RunningTrial(trial.number + 1, self._objective.settings(given), reservation, reporter)
 
     def _value(self, trial: optuna.Trial, name: str) -> Any:
         spec = self._space[name]
         if not isinstance(spec, dict):
             return spec
-        state = np.random.SeedSequence((self._task.seed, trial.number, zlib.crc32(name.encode())))
+        state = np.random.SeedSequence((self._objective.seed, trial.number, zlib.crc32(name.encode())))
         self._study.sampler = optuna.samplers.TPESampler(seed=int(state.generate_state(1)[0]))
-        return suggest(trial, name, spec, self._task.settings({})[name])
+        return suggest(trial, name, spec, self._objective.settings({})[name])
 
 
-class _Watch:
-    """Tells optuna of each validation and gives the trial up if the median of the others was better by then.
+class _Reporter:
+    """Reports each validation to optuna and prunes the trial if the median of the others was better by then.
 
     A trial's value is the mean, over the parts trained so far, of their best validation AUC. The number of earlier
     parts is added: optuna compares the best value of all steps, and this way it is one of the part in training.
@@ -215,12 +208,12 @@ class _Watch:
 
     def __call__(self, part: str, report: EpochReport) -> None:
         """After an epoch."""
-        if report.validation is None or report.epoch < _WARM_UP * report.epochs or not _tells(part, self._measure):
+        if report.validation is None or report.epoch < _WARM_UP * report.epochs or not _concerns(part, self._measure):
             return
-        with _named(self._path):
-            self._tell(part, report.validation, report.epoch)
+        with _storage_errors(self._path):
+            self._report(part, report.validation, report.epoch)
 
-    def _tell(self, part: str, validation: float, epoch: int) -> None:
+    def _report(self, part: str, validation: float, epoch: int) -> None:
         if part not in self._best or validation > self._best[part]:
             self._best[part] = validation
             self._trial.set_user_attr(_PARTS, self._best)
@@ -229,7 +222,7 @@ class _Watch:
         if step not in self._reported:  # by a process that was killed
             self._trial.report(earlier + fmean(list(self._best.values())[: earlier + 1]), step)
         if self._trial.should_prune():
-            raise GiveUp
+            raise TrialPruned
 
 
 def _open_study(path: Path) -> optuna.Study:
@@ -262,7 +255,7 @@ def _make_storage(path: Path) -> None:
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
+def _storage_errors(path: Path) -> Iterator[None]:
     """What goes wrong with the storage in the block is an OutputError if it cannot be written, else an InputError."""
     try:
         yield
@@ -280,8 +273,8 @@ def _named(path: Path) -> Iterator[None]:
         raise InputError(f"optuna cannot use this storage ({printable(problem, 200)})", path) from None
 
 
-def _tells(part: str, measure: str) -> bool:
-    """Whether a part of the model tells something of the measure: MPXGAT's layers do not tell of inter links."""
+def _concerns(part: str, measure: str) -> bool:
+    """Whether the measure depends on a part of the model: inter AUC does not on MPXGAT's layers."""
     if part == "between layers":
         return measure != "intra"
     return measure != "inter" or not part.startswith("layer ")

@@ -1,4 +1,14 @@
-"""What all trials of a search have in common, and one trial: fit without the validation links, be judged on them."""
+"""A search for settings: trials that are fitted without the validation links and judged on them, kept in a folder.
+
+OUT/search.json     model, measure, seed, data: written first, never changed
+OUT/trials.jsonl    a grid's trials; OUT/study.db: those of optuna
+OUT/best.toml       the best settings so far, for `mpxgat train --config`
+OUT/.running/       for each running trial a lock and its checkpoints
+OUT/.lock           held while a process begins or records a trial
+
+Several processes may work in one folder. A process that is killed lets go of its locks, so that another one continues
+its trial from the checkpoints, which optuna's own retries would begin anew.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import tomli_w
 from filelock import FileLock, Timeout
 
 from mpxgat.errors import (
@@ -28,27 +39,35 @@ from mpxgat.errors import (
 )
 from mpxgat.evaluation import evaluate
 from mpxgat.graph import MultiplexGraph
-from mpxgat.io.files import read_bytes, write_files
+from mpxgat.io.files import json_bytes, read_json, read_toml, write_files
 from mpxgat.models import make_model
 from mpxgat.splits import Split
 from mpxgat.training.parallel import Report, Session, workers
-from mpxgat.tuning.trials import (
-    FAILED,
-    FINISHED,
-    MEASURES,
-    PRUNED,
-    Trial,
-    ranked,
-    settings_key,
-    toml_lines,
-)
+from mpxgat.tuning.trials import FAILED, FINISHED, MEASURES, PRUNED, Trial, ranked, settings_key
 
 if TYPE_CHECKING:
     from mpxgat.training.loop import EpochReport
 
+Show = Callable[[], AbstractContextManager[Report]]
+"""Opens a display for one trial."""
+Done = Callable[[Trial], None]
+_KIND = "mpxgat-search-1"
+_SEARCH = "search.json"
+_SECONDS_BETWEEN_LOOKS = 0.5
 
-class GiveUp(Exception):  # noqa: N818 - a signal, like KeyboardInterrupt
-    """Raised by who hears a trial's reports, to end a trial that promises little."""
+
+class TrialPruned(Exception):  # noqa: N818 - a signal, like KeyboardInterrupt
+    """Raised by what hears a trial's reports, to end a trial that promises little."""
+
+
+def read_values(path: Path) -> dict[str, Any]:
+    """The settings in a TOML file and their values; InputError if it is none or empty, SettingError for a seed."""
+    content = read_toml(path)
+    if not content:
+        raise InputError("no settings in the file, expected lines such as: lr = [0.001, 0.0005]", path)
+    if "seed" in content:
+        raise SettingError("seed is no setting of a model, expected it as --seed")
+    return content
 
 
 def check_measure(measure: str) -> None:
@@ -58,7 +77,7 @@ def check_measure(measure: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class Objective:
     """Model, measure and seed of a search, and the split that its trials are fitted and judged on.
 
     SettingError if the split hides no link that the measure asks about.
@@ -90,11 +109,11 @@ class Task:
             model = make_model(self.model, seed=self.seed, **settings).fit(self.validation.train, session)
             found = evaluate(model, self.validation)
             values = (found.intra.values["auc"], found.inter.values["auc"], found.overall_auc)
-            auc = {kind: _known(value) for kind, value in zip(MEASURES, values, strict=True)}
+            auc = {kind: None if math.isnan(value) else value for kind, value in zip(MEASURES, values, strict=True)}
             epochs = max((part["epochs"] for part in model.training_summary().get("parts", {}).values()), default=None)
             if auc[self.measure] is None:
                 state, problem = FAILED, f"the {self.measure} AUC is undefined"
-        except GiveUp:
+        except TrialPruned:
             state = PRUNED
         except (OutputError, ResumeError):  # a full disk or a damaged checkpoint is no fault of the settings
             raise
@@ -104,35 +123,15 @@ class Task:
         return Trial(number, dict(settings), state, self.measure, auc, epochs, seconds, problem)
 
 
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
-# A search's folder: what is searched, which trials are running, and the best settings so far.
-#
-# OUT/search.json     model, measure, seed, data: written first, never changed
-# OUT/trials.jsonl    a grid's trials; OUT/study.db: those of optuna
-# OUT/best.toml       the best settings so far, for `mpxgat train --config`
-# OUT/.running/       for each running trial a lock and its checkpoints
-# OUT/.turn           held while a process takes or records a trial
-#
-# Several processes may work in one folder. A process that is killed lets go of its locks, so that another one takes up
-# its trial; the checkpoints say where.
-
-
-KIND = "mpxgat-search-1"
-_SEARCH = "search.json"
-
-
 @dataclass(frozen=True, eq=False)
-class Claim:
-    """A trial that this process has taken on: a folder for its checkpoints, and a lock that says so."""
+class Reservation:
+    """Of a trial for this process: a folder for its checkpoints, and a lock that other processes see."""
 
     folder: Path
     lock: FileLock
 
     def close(self) -> None:
-        """The trial is on record; call it in the same `turn`."""
+        """The trial is on record; call it while the search's folder is `locked`."""
         self.lock.release()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -154,10 +153,10 @@ class SearchFolder:
         return (self.path / _SEARCH).exists()
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Keep other processes from taking or recording a trial meanwhile."""
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from beginning or recording a trial meanwhile."""
         try:
-            lock = FileLock(self.path / ".turn")
+            lock = FileLock(self.path / ".lock")
             lock.acquire()
         except OSError as problem:
             raise OutputError(f"{printable(self.path, 300)}: cannot write here: {problem.strerror}") from None
@@ -174,11 +173,11 @@ class SearchFolder:
             reason = printable(getattr(problem, "strerror", None) or problem)
             raise OutputError(f"{printable(self.path, 300)}: cannot make a folder: {reason}") from None
         file = self.path / _SEARCH
-        with self.turn():
+        with self.locked():
             if not file.exists():
                 self._check_empty()
-                write_files({file: (json.dumps({"kind": KIND, **search}, indent=1) + "\n").encode()})
-            begun = _read(file)
+                write_files({file: json_bytes({"kind": _KIND, **search})})
+            begun = read_json(file, _KIND)
             for leftover in self.path.glob(".best.toml.*"):  # of writers that were killed
                 leftover.unlink(missing_ok=True)
         for name in search:
@@ -189,11 +188,16 @@ class SearchFolder:
                     "expected the same, or another folder"
                 )
 
-    def claim(self, name: str) -> Claim | None:
-        """Take on the trial of that name (the same when it is taken up again), unless a living process has it.
+    def _check_empty(self) -> None:
+        foreign = sorted(entry.name for entry in self.path.iterdir() if not entry.name.startswith("."))
+        if foreign:
+            raise TrainingError(
+                f"{printable(self.path, 300)} holds {quoted(foreign[0])} and no search, "
+                "expected an empty or a new folder"
+            )
 
-        Call it in `turn`.
-        """
+    def reserve(self, name: str) -> Reservation | None:
+        """The trial of that name (the same when it is continued), unless a living process has it; call it `locked`."""
         folder = self.path / ".running" / name
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -203,103 +207,73 @@ class SearchFolder:
             return None
         except OSError as problem:
             raise OutputError(f"{printable(folder, 300)}: cannot write here: {problem.strerror}") from None
-        return Claim(folder, lock)
+        return Reservation(folder, lock)
 
-    def write_best(self, task: Task, data: str, varied: Sequence[str], trials: Sequence[Trial]) -> None:
-        """Put the best settings so far in their file; call it in `turn`. Without a finished trial there is none."""
+    def write_best(self, objective: Objective, data: str, varied: Sequence[str], trials: Sequence[Trial]) -> None:
+        """Put the best settings so far in their file; call it `locked`. Without a finished trial there is none."""
         best = ranked(trials)[:1]
         if not best:
             return
-        settings = best[0].settings
-        lines = [
-            f"# The best of {len(trials)} trial(s): {task.measure} AUC {best[0].value:.4f} on validation links.",
-            f"# model {task.model}, data {printable(data, 300)}, seed {task.seed}",
-            f"# mpxgat train DATA --model {task.model} --config best.toml -o RUN",
-            *toml_lines({name: settings[name] for name in varied}),
-            "",
-            "# the other settings",
-            *toml_lines({name: value for name, value in settings.items() if name not in varied}),
-        ]
-        write_files({self.best_path: ("\n".join(lines) + "\n").encode()})
-
-    def _check_empty(self) -> None:
-        foreign = sorted(entry.name for entry in self.path.iterdir() if not entry.name.startswith("."))
-        if foreign:
-            raise TrainingError(
-                f"{printable(self.path, 300)} holds {quoted(foreign[0])} and no search, "
-                "expected an empty or a new folder"
-            )
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        begun = json.loads(read_bytes(file))
-    except (ValueError, RecursionError) as problem:
-        raise InputError(f"damaged, or no JSON ({printable(problem)})", file) from None
-    if not isinstance(begun, dict) or begun.get("kind") != KIND:
-        raise InputError(f"no search of kind {KIND}", file)
-    return begun
-
-
-# What grid search and optuna have in common: a book of trials, from which the next one is taken.
+        # TOML has no null, and None is the default of those settings that can be.
+        known = {name: value for name, value in best[0].settings.items() if value is not None}
+        text = (
+            f"# The best of {len(trials)} trial(s): {objective.measure} AUC {best[0].value:.4f} on validation links.\n"
+            f"# data {printable(data, 300)}, seed {objective.seed}\n"
+            "# mpxgat train DATA --config best.toml -o RUN\n"
+            f"{tomli_w.dumps({'model': objective.model})}\n"
+            f"{tomli_w.dumps({name: known[name] for name in varied if name in known})}\n"
+            f"# the other settings\n{tomli_w.dumps({name: known[name] for name in known if name not in varied})}"
+        )
+        write_files({self.best_path: text.encode()})
 
 
 @dataclass(frozen=True, eq=False)
-class Taken:
-    """A trial to be run by this process; ``watch`` hears its reports and may give it up."""
+class RunningTrial:
+    """A trial that this process runs; ``watch`` hears its reports and may prune it."""
 
     number: int
     settings: Mapping[str, Any]
-    claim: Claim
+    reservation: Reservation
     watch: Report | None = None
 
     def session(self, show: Report) -> Session:
-        """Checkpoints in the claim's folder; reports go to ``show`` first."""
+        """Checkpoints in the folder reserved; reports go to ``show`` first."""
 
         def report(part: str, epoch: EpochReport) -> None:
             show(part, epoch)
             if self.watch is not None:
                 self.watch(part, epoch)
 
-        return Session(self.claim.folder, {"trial": settings_key(self.settings)}, report)
+        return Session(self.reservation.folder, {"trial": settings_key(self.settings)}, report)
 
 
-class Book(Protocol):
-    """The trials of a search. `take` and `record` are called in the folder's `turn`."""
+class Storage(Protocol):
+    """The trials of a search. `next` and `record` are called with the folder `locked`."""
 
     def trials(self) -> list[Trial]:
         """Those on record."""
 
-    def take(self) -> Taken | None:
+    def next(self) -> RunningTrial | None:
         """The next one to run, None if none is left for this process."""
 
-    def record(self, taken: Taken, trial: Trial) -> None:
+    def record(self, running: RunningTrial, trial: Trial) -> None:
         """Put it on record."""
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Method:
     """Which trials to run: a plain value that can be sent to another process.
 
     varied      names of the settings that trials differ in
     total       number of trials in the end
     identity    what must stay the same when the search goes on, as plain values
-    open        the book in a folder in which the search was begun
+    storage     of the trials, in a folder in which the search was begun
     """
 
     varied: tuple[str, ...]
     total: int
     identity: Mapping[str, Any]
-    open: Callable[[SearchFolder, Task], Book]
-
-
-# Running a search: trial after trial, in this process or in several side by side.
-
-
-Show = Callable[[], AbstractContextManager[Report]]
-"""Opens a display for one trial."""
-Done = Callable[[Trial], None]
-_SECONDS_BETWEEN_LOOKS = 0.5
+    storage: Callable[[SearchFolder, Objective], Storage]
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,56 +281,56 @@ class Search:
     """What is searched, how, and where it is kept. ``data`` is what the user calls the data."""
 
     folder: SearchFolder
-    task: Task
-    plan: Plan
+    objective: Objective
+    method: Method
     data: str
 
     def begin(self, graph: MultiplexGraph) -> None:
         """Make the folder, or check that it holds this search on this graph."""
-        task = self.task
+        objective = self.objective
         self.folder.begin(
             {
-                "model": task.model,
-                "measure": task.measure,
-                "seed": task.seed,
-                **self.plan.identity,
+                "model": objective.model,
+                "measure": objective.measure,
+                "seed": objective.seed,
+                **self.method.identity,
                 "data": f"{graph.n_nodes} nodes, checksum {graph.fingerprint()[:16]}",
-                "protocol": task.validation.protocol,
+                "protocol": objective.validation.protocol,
             }
         )
 
     def trials(self) -> list[Trial]:
         """All trials on record."""
-        return self._open().trials()
+        return self._storage().trials()
 
     def run(self, show: Show, done: Done) -> None:
         """Run trials until none is left for this process; the best settings are on disk before each."""
-        book = self._open()
+        storage = self._storage()
         while True:
-            with self.folder.turn():
-                self.folder.write_best(self.task, self.data, self.plan.varied, book.trials())
-                taken = book.take()
-            if taken is None:
+            with self.folder.locked():
+                self.folder.write_best(self.objective, self.data, self.method.varied, storage.trials())
+                running = storage.next()
+            if running is None:
                 return
             try:
                 with show() as report:
-                    trial = self.task.run(taken.number, taken.settings, taken.session(report))
-                with self.folder.turn():
-                    book.record(taken, trial)
-                    taken.claim.close()
+                    trial = self.objective.run(running.number, running.settings, running.session(report))
+                with self.folder.locked():
+                    storage.record(running, trial)
+                    running.reservation.close()
             finally:
-                taken.claim.lock.release()
+                running.reservation.lock.release()
             done(trial)
 
     def run_side_by_side(self, jobs: int, done: Done) -> None:
         """The same in several processes, each with its share of the threads."""
-        book = self._open()
-        known = {_name(trial) for trial in book.trials()}
+        storage = self._storage()
+        known = {_name(trial) for trial in storage.trials()}
         with workers(jobs) as pool:
             running = {pool.submit(_run_in_process, self, jobs) for _ in range(jobs)}
             while running:
                 ended, running = wait(running, timeout=_SECONDS_BETWEEN_LOOKS)
-                for trial in book.trials():
+                for trial in storage.trials():
                     if _name(trial) not in known:
                         known.add(_name(trial))
                         done(trial)
@@ -368,8 +342,8 @@ class Search:
                         "a worker process died, maybe for lack of memory; the same command goes on, with fewer --jobs"
                     ) from None
 
-    def _open(self) -> Book:
-        return self.plan.open(self.folder, self.task)
+    def _storage(self) -> Storage:
+        return self.method.storage(self.folder, self.objective)
 
 
 def _name(trial: Trial) -> tuple[int, str]:

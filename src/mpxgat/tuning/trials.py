@@ -1,4 +1,4 @@
-"""Settings in TOML files: read with every mishap named, written so that `mpxgat train --config` takes them."""
+"""A trial on record, and a file of them: one line of JSON for each."""
 
 from __future__ import annotations
 
@@ -10,34 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mpxgat.errors import InputError, printable, quoted
-from mpxgat.io.files import append_json_line, read_json_lines, read_toml
-
-
-def read_table(path: Path) -> dict[str, Any]:
-    """The keys of a TOML file and their values; InputError if it is none, or if it holds no key at all."""
-    content = read_toml(path)
-    if not content:
-        raise InputError("no settings in the file, expected lines such as: lr = [0.001, 0.0005]", path)
-    return content
-
-
-def toml_lines(settings: Mapping[str, Any]) -> list[str]:
-    """A line for each setting but those that are None: TOML has no such value, and None is their default."""
-    return [f"{name} = {_toml_value(value)}" for name, value in settings.items() if value is not None]
-
-
-def _toml_value(value: Any) -> str:
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML's escapes, and one more
-    if isinstance(value, bool):
-        return str(value).lower()
-    return repr(value)
-
-
-# A trial on record, and a file of them: one line of JSON for each.
-#
-# Lines are appended whole; one that was cut off by a crash is dropped.
-
+from mpxgat.io.files import append_json_line, read_json_lines
 
 FINISHED, PRUNED, FAILED = "finished", "pruned", "failed"
 MEASURES = ("intra", "inter", "overall")
@@ -47,7 +20,7 @@ MEASURES = ("intra", "inter", "overall")
 class Trial:
     """A choice of settings and what it reached on the validation links.
 
-    number      1, 2, …: its place in the grid, or among optuna's trials
+    number      1, 2, …: its position in the grid, or among optuna's trials
     settings    all settings of the model, defaults included
     state       "finished", "pruned" (given up early) or "failed"
     auc         by kind: intra, inter, overall (None where there is nothing to tell apart); empty unless finished
@@ -82,14 +55,14 @@ def ranked(trials: Iterable[Trial]) -> list[Trial]:
     return sorted((trial for trial in trials if trial.state == FINISHED), key=lambda t: (-t.value, t.number))
 
 
+@dataclass(frozen=True)
 class TrialsFile:
-    """A JSONL file of trials; one process at a time may append."""
+    """A JSONL file of trials; one process at a time may append. A line that was cut off by a crash is dropped."""
 
-    def __init__(self, path: Path):
-        self.path = path
+    path: Path
 
     def read(self) -> list[Trial]:
-        """All trials; InputError names a line that is none. A last line without its end is passed over."""
+        """All trials; InputError names a line that is none."""
         return [self._trial(row, number) for number, row in read_json_lines(self.path, "a trial")]
 
     def append(self, trial: Trial) -> None:
