@@ -10,10 +10,8 @@ from mpxgat.cli.app import app
 from mpxgat.io import write
 from mpxgat.synthetic import social
 
-SMALL = (
-    *("--model", "mpxgat", "--set", "hidden=4", "--set", "out=3", "--set", "heads=2", "--set", "check_every=2"),
-    *("--epochs", "4"),
-)
+SETTINGS = ("--set", "hidden=4", "--set", "out=3", "--set", "heads=2", "--set", "check_every=2", "--epochs", "4")
+SMALL = ("--model", "mpxgat", *SETTINGS)
 
 
 def run(*arguments: object) -> Result:

@@ -93,7 +93,7 @@ def test_resuming_where_no_run_is_begins_one(data, tmp_path):
         (("--model", "mpxgat", "--set", "heads=0"), "heads is 0, expected at least 1"),
         (("--model", "mpxgat", "--set", "heads=many"), "heads is 'many', expected a whole number"),
         (("--model", "mpxgat", "--set", "lr=-1"), "lr is -1"),
-        (("--epochs", "20", "--set", "lr=1"), "settings are given (lr, epochs) and no model whose they are; add"),
+        (("--epochs", "20", "--set", "lr=1"), "settings are given (lr, epochs) but no model; add --model mpxgat"),
         (("--published", "arxiv"), "settings are given (hidden, out"),
         (("--batch", "7"), "settings are given (batch)"),
         (("--set", "heads"), "expected KEY=VALUE"),
@@ -245,4 +245,4 @@ def test_a_file_of_settings_may_name_the_model(data, tmp_path):
 def test_info_says_what_the_same_seed_promises(trained):
     known = RunFolder(trained[0]).config().reproducibility
     assert known["threads"] == 1
-    assert f"{known['promise']} (1 threads, MKL_CBWR" in " ".join(run("info", trained[0]).stdout.split())
+    assert f"{known['promise']} (threads 1, MKL_CBWR" in " ".join(run("info", trained[0]).stdout.split())

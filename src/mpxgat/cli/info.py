@@ -92,7 +92,7 @@ def _print_run(folder: RunFolder) -> None:
 def _promise(config: RunConfig) -> str:
     """What the same seed gives where the run was begun, and the grounds for it."""
     known = config.reproducibility
-    grounds = f"{known.get('threads')} threads, MKL_CBWR {known.get('MKL_CBWR')}, {known.get('processor')} processor"
+    grounds = ", ".join(f"{name} {known.get(name)}" for name in ("threads", "MKL_CBWR", "processor"))
     return f"{known.get('promise')} ({grounds})"
 
 

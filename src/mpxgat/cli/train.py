@@ -98,8 +98,8 @@ def _new_model(name: str, seed: int | None, given: dict[str, Any]) -> Model:
 
     if given and not name:
         raise SettingError(
-            f"settings are given ({printable(', '.join(given), 200)}) and no model whose they are; "
-            "add --model mpxgat, or the name of another one"
+            f"settings are given ({printable(', '.join(given), 200)}) but no model; "
+            "add --model mpxgat, or another model's name"
         )
     return make_model(name or _MODEL, seed=_SEED if seed is None else seed, **given)
 
