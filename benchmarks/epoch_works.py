@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from mpxgat.nn import HorizontalNet, Neighbourhood, OneHot, VerticalNet, Widths, link_loss, preset, unit_rows
-from mpxgat.training.optimizer import EagerAdam
+from mpxgat.training.loop import EagerAdam
 
 DROPOUT = 0.6
 HORIZONTAL_WIDTH = 128  # of the embeddings that the vertical phase reads

@@ -264,7 +264,7 @@ def test_a_model_in_place_of_a_checkpoint_is_refused(undisturbed, tmp_path):
     folder = RunFolder(tmp_path / "run")
     interrupted(folder)
     (folder.checkpoints / "horizontal-0002.safetensors").write_bytes(undisturbed.model_path.read_bytes())
-    with pytest.raises(TrainingError, match="of kind mpxgat-model-1, expected mpxgat-checkpoint-1"):
+    with pytest.raises(TrainingError, match="of kind mpxgat-model-2, expected mpxgat-checkpoint-1"):
         train(folder)
 
 

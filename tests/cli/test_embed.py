@@ -51,7 +51,7 @@ def refusal(*arguments):
 def test_a_model_without_embeddings_is_named(tmp_path):
     run("train", network(tmp_path), "-o", tmp_path / "rules", "--model", "rules")
     said = refusal(tmp_path / "rules", "-o", tmp_path / "e.csv")
-    assert said == "the model 'rules' has no embeddings, expected a run of one that learns them"
+    assert said == "the model 'rules' has no vectors of nodes"
 
 
 def test_what_is_no_run_or_no_format_is_named(trained, tmp_path):
@@ -64,6 +64,6 @@ def test_a_damaged_model_is_named(trained, tmp_path):
     for name in ("config.json", "model.safetensors"):
         content = (trained / name).read_bytes()
         (tmp_path / name).write_bytes(content if name == "config.json" else content[:1000])
-    assert "model.safetensors: not a file of kind mpxgat-model-1, or a damaged one" in refusal(
+    assert "model.safetensors: not a file of kind mpxgat-model-2, or a damaged one" in refusal(
         tmp_path, "-o", tmp_path / "e.csv"
     )

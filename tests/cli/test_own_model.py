@@ -78,7 +78,7 @@ def test_it_is_evaluated_and_recorded_and_part_of_an_experiment(here):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("nowhere:Mine", "no model 'nowhere:Mine': No module named 'nowhere'"),
+        ("nowhere:Mine", "cannot import 'nowhere:Mine' (No module named 'nowhere')"),
         ("own_model:Yours", "has no attribute 'Yours'"),
         ("own_model:Stranger", "'own_model:Stranger' is no model, expected a subclass of"),
     ],

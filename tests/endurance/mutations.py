@@ -116,7 +116,7 @@ def _shuffle_lines(content: bytes, others: Sequence[bytes], rng: Random) -> byte
 
 
 def _pack(content: bytes, others: Sequence[bytes], rng: Random) -> bytes:
-    return gzip.compress(content, 1)
+    return gzip.compress(content, 1, mtime=0)
 
 
 _MUTATIONS: tuple[Mutation, ...] = (

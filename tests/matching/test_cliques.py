@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from mpxgat.matching.cliques import merge_units
+from mpxgat.matching.assignment import merge_units
 from tests.examples import graph_of
 from tests.matching.doubles import matchers, steady
 

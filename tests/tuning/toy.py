@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -60,11 +59,9 @@ class Toy(Rules):
 
 def register() -> None:
     """Make it known under the name toy."""
-    sys.modules["mpxgat.models.toy"] = sys.modules[__name__]
-    registry._PLACES["toy"] = "toy:Toy"
+    registry.register_model("toy", Toy)
 
 
 def unregister() -> None:
     """Undo `register`."""
-    registry._PLACES.pop("toy", None)
-    sys.modules.pop("mpxgat.models.toy", None)
+    registry._REGISTERED.pop("toy", None)

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from mpxgat.errors import GraphError, SettingError, quoted
 from mpxgat.graph import MultiplexGraph, describe, frozen
-from mpxgat.matching.assignment import assign, check_threshold
-from mpxgat.matching.cliques import Cliques, merge_units
+from mpxgat.matching.assignment import Cliques, assign, check_threshold, merge_units
 from mpxgat.matching.reasons import Explanation
 from mpxgat.pairs import KnownUnits, found_among, pair_keys
 

@@ -27,12 +27,11 @@ from mpxgat.io.arrays import Arrays
 from mpxgat.metrics import auc
 from mpxgat.models.anchored_views import Background, Floats, Nodes, Views, identity_rows, n_heads, see
 from mpxgat.models.base import FULL, EmbeddingModel, Settings, Vectors
-from mpxgat.models.mpxgat_parts import chosen_device
 from mpxgat.nn.anchored import AnchoredNet, ordering_loss, ranking_loss
 from mpxgat.pairs import pair_keys
 from mpxgat.splits import held_out_units, marked_nodes
 from mpxgat.system import check_fits
-from mpxgat.training.links import Stream
+from mpxgat.training.links import Stream, chosen_device
 from mpxgat.training.loop import Schedule, train
 from mpxgat.training.parallel import Session
 

@@ -24,12 +24,11 @@ from torch import Tensor, nn
 from mpxgat.graph import MultiplexGraph
 from mpxgat.metrics import auc
 from mpxgat.models.base import EmbeddingModel, Settings
-from mpxgat.models.mpxgat_parts import chosen_device
 from mpxgat.models.sage import ByDegree, SageLinks
 from mpxgat.nn.gatne import FeatureMaps, GATNENet, Means, NodeTables, SkipGramBatch, skip_gram_loss
 from mpxgat.nn.mpxgat import unit_rows
 from mpxgat.nn.ops import pair_scores
-from mpxgat.training.links import Stream, standardised_features
+from mpxgat.training.links import Stream, chosen_device, standardised_features
 from mpxgat.training.loop import Schedule, train
 from mpxgat.training.parallel import Session
 from mpxgat.training.walks import Neighbours, random_walks, skip_gram_pairs

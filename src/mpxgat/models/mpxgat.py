@@ -27,7 +27,6 @@ from mpxgat.models.mpxgat_parts import (
     Trained,
     VerticalPart,
     batch_sizes,
-    chosen_device,
     learn_parts,
     sizes_text,
 )
@@ -35,7 +34,7 @@ from mpxgat.nn.attention import Neighbourhood
 from mpxgat.nn.mpxgat import MakeF, MakeG, Style, Widths, preset
 from mpxgat.training.batches import Net
 from mpxgat.training.checkpoint import Parameters
-from mpxgat.training.links import Stream
+from mpxgat.training.links import Stream, chosen_device
 from mpxgat.training.loop import Schedule
 from mpxgat.training.parallel import Session
 

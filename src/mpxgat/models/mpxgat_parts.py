@@ -17,7 +17,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mpxgat.errors import SettingError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.models.base import AUTO, FULL
 from mpxgat.nn.attention import Input, Neighbourhood, OneHot
@@ -31,6 +30,7 @@ from mpxgat.training.links import (
     NegativeSampler,
     Stream,
     WithinLayer,
+    chosen_device,
     cut_validation,
 )
 from mpxgat.training.loop import EpochReport, Outcome, Place, Schedule, train
@@ -509,13 +509,3 @@ def learn_parts(parts: Sequence[Part], session: Session, batches: str) -> list[T
 def _learn_in_process(part: Part, checkpoint: Checkpoint | None, threads: int) -> Trained:
     torch.set_num_threads(threads)
     return part.learn(checkpoint, lambda report: None)
-
-
-def chosen_device(name: str) -> torch.device:
-    """The device of that name; SettingError if there is none on this machine."""
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError):
-        raise SettingError(f"device is {quoted(name)}, expected one that is there, such as cpu") from None
-    return device

@@ -26,7 +26,6 @@ from torch import Tensor, nn
 from mpxgat.graph import MultiplexGraph
 from mpxgat.metrics import auc
 from mpxgat.models.base import EmbeddingModel, Settings
-from mpxgat.models.mpxgat_parts import chosen_device
 from mpxgat.nn.ops import pair_scores
 from mpxgat.nn.sage import Hop, SageNet, contrast_loss
 from mpxgat.training.links import (
@@ -34,6 +33,7 @@ from mpxgat.training.links import (
     Stream,
     ValidationLinks,
     WithinLayers,
+    chosen_device,
     cut_validation,
     standardised_features,
 )

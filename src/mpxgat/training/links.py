@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from mpxgat.errors import SettingError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.metrics import auc
 from mpxgat.nn.ops import link_loss, pair_scores
@@ -223,3 +224,13 @@ def _draw(count: int, candidates: _Candidates, rng: np.random.Generator) -> NDAr
         found.append(candidates(2 * (count - have) + 16, rng))
         have += len(found[-1])
     return np.concatenate(found)[:count]
+
+
+def chosen_device(name: str) -> torch.device:
+    """The device of that name; SettingError if there is none on this machine."""
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError):
+        raise SettingError(f"device is {quoted(name)}, expected one that is there, such as cpu") from None
+    return device

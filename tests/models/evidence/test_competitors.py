@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from mpxgat.models.evidence import candidates
-from mpxgat.models.evidence.inter_features import KEPT, Competitors, find_competitors
+from mpxgat.models.evidence.features import KEPT, Competitors, find_competitors
 from mpxgat.pairs import KnownUnits, PairList
 from tests.matching.doubles import is_open
 from tests.models.evidence.graphs import GRAPHS

@@ -5,7 +5,7 @@ import pytest
 
 from mpxgat.matching.match import layer_pairs
 from mpxgat.models.evidence.candidates import CandidateSearch
-from mpxgat.models.evidence.inter_features import InterFeatures, layer_prior
+from mpxgat.models.evidence.features import InterFeatures, layer_prior
 from mpxgat.models.evidence.walks import short_walks
 from mpxgat.pairs import PairGrid, PairList
 from tests.examples import graph_of

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mpxgat.models.evidence import intra_features as features_module
-from mpxgat.models.evidence.intra_features import IntraFeatures
+from mpxgat.models.evidence import features as features_module
+from mpxgat.models.evidence.features import IntraFeatures
 from mpxgat.models.evidence.walks import short_walks
 from mpxgat.pairs import PairGrid, PairList
 from tests.examples import graph_of

@@ -17,18 +17,19 @@ from mpxgat.matching.match import layer_pairs
 from mpxgat.metrics import auc
 from mpxgat.models import load_model
 from mpxgat.models.base import KIND, STATE
-from mpxgat.models.evidence import Evidence, EvidenceSettings, inter_features, walks
+from mpxgat.models.evidence import Evidence, EvidenceSettings, walks
 from mpxgat.models.evidence import candidates as candidates_module
+from mpxgat.models.evidence import features as inter_features
 from mpxgat.models.evidence import training as evidence_learning
 from mpxgat.models.evidence.classifier import Classifier
-from mpxgat.models.evidence.inter_features import InterFeatures
-from mpxgat.models.evidence.intra_features import IntraFeatures
+from mpxgat.models.evidence.features import InterFeatures, IntraFeatures
 from mpxgat.models.rules import MatchedNeighbours
 from mpxgat.synthetic import social, truth
 from mpxgat.training.parallel import Processes, Session
 from tests.examples import graph_of, random_graph
 from tests.matching.doubles import check_matcher, is_open
 from tests.models.evidence.graphs import copies_of, neighbours_of
+from tests.threads import on_any_number_of_threads
 
 QUICK = {"embeddings": "none", "splits": 2, "trees": 30}
 
@@ -236,6 +237,7 @@ def test_many_folds_are_shared_out_among_four_classifiers(monkeypatch):
     assert len(seen.asked) == 10  # six folds, candidates of four
 
 
+@on_any_number_of_threads
 def test_the_number_of_torchs_threads_does_not_matter(tmp_path):
     graph = planted(9)
     found = []

@@ -19,11 +19,12 @@ from mpxgat.models.evidence.candidates import (
     search_library,
     similar_pairs,
 )
-from mpxgat.models.evidence.inter_features import InterFeatures, layer_prior
+from mpxgat.models.evidence.features import InterFeatures, layer_prior
 from mpxgat.models.evidence.walks import short_walks
 from mpxgat.pairs import KnownUnits
 from tests.matching.doubles import is_open
 from tests.models.evidence.graphs import GRAPHS, best_from_both_sides
+from tests.threads import on_any_number_of_threads
 
 every_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
 
@@ -89,6 +90,7 @@ def test_parts_of_the_nodes_give_the_whole(monkeypatch):
     assert [found_pairs(graph, vectors, (0, 1), 2, search) for search in (EXACT, APPROXIMATE)] == whole
 
 
+@on_any_number_of_threads
 def test_the_number_of_threads_does_not_matter():
     graph = GRAPHS["three layers"]
     vectors = some_vectors(graph.n_nodes, d=7)  # kernels for short sides depend on it

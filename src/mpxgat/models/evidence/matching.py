@@ -16,8 +16,7 @@ from mpxgat.matching.match import Candidates, Matcher, layer_pairs, rank_by_node
 from mpxgat.matching.reasons import Explanation, Reason
 from mpxgat.models.evidence.candidates import CandidateSearch, PairArray, against_competitors
 from mpxgat.models.evidence.classifier import Ensemble, Scores
-from mpxgat.models.evidence.features import matrix
-from mpxgat.models.evidence.inter_features import (
+from mpxgat.models.evidence.features import (
     COMPETITORS,
     COPIES,
     DEGREES,
@@ -27,6 +26,7 @@ from mpxgat.models.evidence.inter_features import (
     NEIGHBOURS,
     SURROUNDINGS,
     InterFeatures,
+    matrix,
 )
 from mpxgat.pairs import PairList, pair_keys
 from mpxgat.training.parallel import Engine, results

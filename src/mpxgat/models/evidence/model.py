@@ -8,13 +8,15 @@ all.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mpxgat import __version__
 from mpxgat.errors import SettingError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
@@ -23,19 +25,19 @@ from mpxgat.matching.match import Candidates, Matches, match_all, match_layers
 from mpxgat.matching.reasons import Explanation, Reason
 from mpxgat.models.anchored import Anchored
 from mpxgat.models.base import Model, Positions, Scores, Settings, Vectors
+from mpxgat.models.evidence import candidates, features, walks
 from mpxgat.models.evidence.candidates import APPROXIMATE, AUTO, SEARCHES, CandidateSearch, search_library
 from mpxgat.models.evidence.classifier import Classifier, Ensemble, Hyperparameters
-from mpxgat.models.evidence.features import matrix
-from mpxgat.models.evidence.inter_features import InterFeatures, layer_prior
-from mpxgat.models.evidence.intra_features import IntraFeatures
+from mpxgat.models.evidence.features import InterFeatures, IntraFeatures, column_names, layer_prior, matrix
 from mpxgat.models.evidence.matching import EvidenceMatching
-from mpxgat.models.evidence.saving import check_made_with, checked_share, checked_validation, made_with
 from mpxgat.models.evidence.training import learn_inter, learn_intra
 from mpxgat.models.evidence.walks import short_walks
 from mpxgat.models.rules import Rules
 from mpxgat.pairs import PairGrid, PairList, Pairs, row_parts
 from mpxgat.training.parallel import Session
 
+_LIBRARIES = ("lightgbm", "scipy")  # grow the trees and read them; compute the features
+_AGAIN = "train the model again"
 _MOST = {"splits": 1000, "non_links": 100_000, "trees": 100_000, "leaves": 1000}  # far more than helps
 DECIDED = 1000.0  # log-odds of what transitivity says, and minus that of what uniqueness forbids
 _CELLS = 1 << 17
@@ -420,3 +422,64 @@ def _check_same_layers(known: MultiplexGraph, graph: MultiplexGraph) -> None:
             f"the layers {', '.join(map(quoted, graph.layers[:20]))}, expected those that were learned on: "
             f"{', '.join(map(quoted, known.layers[:20]))}"
         )
+
+
+# ---- what a saved model was made with, and bounds of its numbers: what does not fit is refused by name -------------
+
+
+def made_with(inter: InterFeatures, intra: IntraFeatures) -> dict[str, Any]:
+    """Versions, constants that change features or candidates, and the columns of both kinds of classifier."""
+    return {
+        "versions": {"mpxgat": __version__, **{name: version(name) for name in _LIBRARIES}},
+        "constants": walks.constants() | features.constants() | candidates.constants(),
+        "columns": {"inter": column_names(inter.columns), "intra": column_names(intra.columns)},
+    }
+
+
+def check_made_with(saved: Mapping[str, Any], here: Mapping[str, Any]) -> None:
+    """SettingError names what of `made_with` is not as it is here; of a library only the major version counts."""
+    versions = dict(saved["versions"])
+    for name, current in here["versions"].items():
+        used = str(versions[name])
+        fits = used.split(".")[0] == current.split(".")[0] if name in _LIBRARIES else used == current
+        if not fits:
+            raise SettingError(f"a model made with {name} {quoted(used)}, this is {name} {current}; {_AGAIN}")
+    constants = dict(saved["constants"])
+    for name in {**here["constants"], **constants}:
+        found, expected = constants.get(name), here["constants"].get(name)
+        if found != expected:
+            raise SettingError(
+                f"a model made with {quoted(name)} = {quoted(found)}, this version has {expected}; {_AGAIN}"
+            )
+    for kind, names in here["columns"].items():
+        learned = list(saved["columns"][kind])
+        for number, (one, other) in enumerate(zip(learned, names, strict=False), 1):
+            if one != other:
+                raise SettingError(
+                    f"column {number} of the {kind} classifier is {quoted(one)}, "
+                    f"this version computes {quoted(other)}; {_AGAIN}"
+                )
+        if len(learned) != len(names):
+            raise SettingError(
+                f"the {kind} classifier has {len(learned)} columns, this version computes {len(names)}; {_AGAIN}"
+            )
+
+
+def checked_share(value: Any, what: str) -> float:
+    """A number from 0 to 1; ValueError if it is not."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise ValueError(f"{what} is {quoted(value)}, expected a number from 0 to 1")
+    return float(value)
+
+
+def checked_validation(saved: Mapping[str, Any], models: Collection[str]) -> dict[str, dict[str, float]]:
+    """AUC by kind of link and model; ValueError unless every kind has a number from 0 to 1 for each of the models."""
+    found = {}
+    for kind, values in dict(saved).items():
+        if kind not in ("intra", "inter"):
+            raise ValueError(f"validation of {quoted(kind)} links, expected intra or inter")
+        if dict(values).keys() != set(models):
+            names = ", ".join(map(str, values)) or "nothing"
+            raise ValueError(f"validation.{kind} has {names}, expected {', '.join(sorted(models))}")
+        found[kind] = {name: checked_share(value, f"validation.{kind}.{name}") for name, value in values.items()}
+    return found

@@ -23,9 +23,7 @@ from mpxgat.metrics import auc
 from mpxgat.models.anchored import Anchored
 from mpxgat.models.evidence.candidates import CandidateSearch, PairArray, against_competitors
 from mpxgat.models.evidence.classifier import Classifier, Ensemble, Hyperparameters, Scores
-from mpxgat.models.evidence.features import Features, matrix_of
-from mpxgat.models.evidence.inter_features import InterFeatures
-from mpxgat.models.evidence.intra_features import IntraFeatures
+from mpxgat.models.evidence.features import Features, InterFeatures, IntraFeatures, matrix_of
 from mpxgat.models.evidence.walks import short_walks
 from mpxgat.models.rules import Rules
 from mpxgat.pairs import KnownUnits, PairList, pair_keys, unit_matrix, unit_sizes

@@ -16,9 +16,9 @@ from mpxgat.nn.ops import link_loss
 from mpxgat.training.checkpoint import Checkpoint
 from mpxgat.training.links import cut_validation
 from mpxgat.training.parallel import Processes, Session, raise_first
+from tests.distributed.thread_group import as_group
 from tests.examples import random_graph
 from tests.models.batch_parts import SMALL, part_of, with_everything
-from tests.training.thread_group import as_group
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

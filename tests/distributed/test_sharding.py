@@ -6,7 +6,7 @@ import torch
 
 from mpxgat.distributed.group import Alone, as_first, from_everyone
 from mpxgat.distributed.sharding import Owners
-from tests.training.thread_group import as_group
+from tests.distributed.thread_group import as_group
 
 PIECES = [np.array([0, 3]), np.array([1]), np.array([2, 5, 6]), np.array([4, 7])]
 N = 8

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from mpxgat.nn.attention import SomeRows, table
-from mpxgat.training.optimizer import EagerAdam
+from mpxgat.training.loop import EagerAdam
 
 
 def network(seed=0):
@@ -60,7 +60,7 @@ def test_gradients_are_not_kept_until_it_is_closed():
 def test_training_does_not_import_the_compiler_of_torch():
     code = (
         "import sys, torch\n"
-        "from mpxgat.training.optimizer import EagerAdam\n"
+        "from mpxgat.training.loop import EagerAdam\n"
         "p = torch.nn.Parameter(torch.ones(3)); EagerAdam([p]); p.sum().backward()\n"
         "assert not torch.equal(p, torch.ones(3))\n"
         "sys.exit('torch._dynamo' in sys.modules)"
