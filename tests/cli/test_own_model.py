@@ -90,7 +90,8 @@ def test_what_is_no_model_is_told(here, name, said):
         assert said in str(result.exception)
 
 
-def test_a_model_is_checked(here):
+def test_a_model_is_checked(here, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     good = run("check-model", "own_model:Mine")
     assert good.exit_code == 0, good.output
     assert good.stderr == "10 of 10 checks passed\n"

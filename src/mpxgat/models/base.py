@@ -419,10 +419,12 @@ def model_class(name: str) -> type[Model]:
 def make_model(name: str, /, *, seed: int = 0, **settings: Any) -> Model:
     """A new, unfitted model; SettingError for an unknown name or a setting that does not fit."""
     cls, registered = _registered(name)
-    known = [each for each in inspect.signature(cls).parameters if each not in ("seed", *registered.settings)]
-    for setting in settings:
-        if setting not in known:
-            raise SettingError(f"no setting {quoted(setting)}; known are {', '.join(known) or 'none'}")
+    arguments = inspect.signature(cls).parameters.values()
+    known = [each.name for each in arguments if each.name not in ("seed", *registered.settings)]
+    if not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in arguments):  # such a class checks by itself
+        for setting in settings:
+            if setting not in known:
+                raise SettingError(f"no setting {quoted(setting)}; known are {', '.join(known) or 'none'}")
     model = cls(seed=seed, **registered.settings, **settings)
     model.name, model._fixed = name, registered.settings
     model.description = registered.description or cls.description
