@@ -50,7 +50,7 @@ def test_hidden_links_within_layers_are_found_better_than_by_rules():
 
 def test_training_raises_the_validation():
     split = splits.held_out_units(larger_graph(2), 100)
-    history = fitted(split.train, steps=10, epochs=6).history["self-made splits"]
+    history = fitted(split.train, steps=10, epochs=6).history["inner splits"]
     assert max(row["validation"] for row in history) > history[0]["validation"]
     assert all(0 < row["beta"] < 1 for row in history)
 

@@ -11,7 +11,7 @@ graphs of the same layers at once. Weights of links are not read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -19,39 +19,34 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from scipy import sparse
+from torch import Tensor
 
 from mpxgat.errors import SettingError
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
-from mpxgat.metrics import auc
-from mpxgat.models.anchored_views import Background, Floats, Nodes, Views, identity_rows, n_heads, see
+from mpxgat.models.anchored_training import AnchoredTrainee, full_batch_bytes, make_tasks
 from mpxgat.models.base import FULL, EmbeddingModel, Settings, Vectors
-from mpxgat.nn.anchored import AnchoredNet, ordering_loss, ranking_loss
-from mpxgat.pairs import pair_keys
-from mpxgat.splits import held_out_units, marked_nodes
+from mpxgat.nn.anchored import AnchoredNet
+from mpxgat.pairs import unit_matrix, unit_presence, unit_sizes
 from mpxgat.system import check_fits
-from mpxgat.training.links import Stream, chosen_device
+from mpxgat.training.links import chosen_device
 from mpxgat.training.loop import Schedule, train
 from mpxgat.training.parallel import Session
 
+Floats = NDArray[np.float32]
+Nodes = NDArray[np.int64]
 _BATCH = 256  # links
 _FEWEST = 32  # dimensions
 _MOST_NODES = 100_000  # with all of them
-
-
 _TASKS, _START, _EPOCHS = range(3)  # what random numbers are for
-_PART, _FILE = "self-made splits", "self-made-splits"
+_PART, _FILE = "inner splits", "inner-splits"
 _NODES_AT_ONCE = 4096
 _LEAST_DEVIATION = 1e-3
 _NET, _BACKGROUND = "net.", "background."
-_FEWEST_LINKS = 5  # hidden ones of a kind that a split is trained or judged on
-_NON_LINKS = 1024  # a step's links are told from so many
-_JUDGED_NON_LINKS = 20_000
-_PROTOCOLS = (held_out_units, marked_nodes)
-Pairs = NDArray[np.int64]
-See = Callable[[MultiplexGraph, NDArray[np.int64]], Views]
-"""The views of some nodes of a graph."""
+_RARITIES = (0.2, 0.8)  # of the two heads of one step; their mixture is learned
+_FAR_RARITY = 0.5  # of heads of more steps
+_TINY = 1e-6
 
 
 @dataclass(frozen=True)
@@ -62,7 +57,7 @@ class AnchoredSettings(Settings):
     hops            steps of the longest walk to a neighbour's identity
     hidden          of the function of a node's degree, layer and the like
     terms           columns of the vertical embedding that hold such terms
-    splits          self-made splits trained on, at least 2; half dissolve whole units, half detach single nodes
+    splits          inner splits trained on, at least 2; half dissolve whole units, half detach single nodes
     steps           of the optimiser in an epoch
     batch           hidden links of each kind in a step: a whole number, "auto" (256), or "full" (all of a split's)
     ranking         weight of the softmax over candidates, beside the loss that orders all pairs
@@ -144,7 +139,7 @@ class Anchored(EmbeddingModel):
         self._settings = AnchoredSettings.among(locals())
         self._net: AnchoredNet | None = None
         self._background: Background | None = None
-        self._born: Nodes | None = None
+        self._identity: Nodes | None = None
 
     # ---- other graphs ----------------------------------------------------------------------------------
 
@@ -160,8 +155,8 @@ class Anchored(EmbeddingModel):
                 f"{np.diff(self.graph.layer_start).tolist()}; use extend(graph) for a graph with other nodes"
             )
         self._check_features(graph)
-        assert self._born is not None
-        return self._embed(self._see(graph, self._born, None)[0])
+        assert self._identity is not None
+        return self._embed(self._see(graph, self._identity, None)[0])
 
     def extend(self, graph: MultiplexGraph) -> Self:
         """A model of a graph with further nodes, units or links, fitted without training.
@@ -172,11 +167,11 @@ class Anchored(EmbeddingModel):
         if graph.layers != self.graph.layers:
             raise SettingError(f"the graph has the layers {list(graph.layers)}, expected {list(self.graph.layers)}")
         self._check_features(graph)
-        assert self._born is not None
+        assert self._identity is not None
         extended = type(self)(seed=self.seed, **self.settings)
         extended._net, extended._outcomes, extended._background = self._net, self._outcomes, self._background
-        extended._born = _births(self.graph, self._born, graph)
-        views, _ = extended._see(graph, extended._born, self._background)
+        extended._identity = _identities(self.graph, self._identity, graph)
+        views, _ = extended._see(graph, extended._identity, self._background)
         extended._horizontal, extended._vertical = extended._embed(views)
         extended._graph = graph
         return extended
@@ -185,7 +180,7 @@ class Anchored(EmbeddingModel):
 
     def _learn(self, graph: MultiplexGraph, session: Session) -> None:
         settings, device = self._settings, chosen_device(self._settings.device)
-        self._born = np.arange(graph.n_nodes)
+        self._identity = np.arange(graph.n_nodes)
         rows = identity_rows(self.seed, graph.n_nodes, settings.dimensions_for(graph.n_nodes))
 
         def views_of(hidden: MultiplexGraph, nodes: Nodes) -> Views:
@@ -194,16 +189,16 @@ class Anchored(EmbeddingModel):
         tasks, judged = make_tasks(graph, settings.splits, views_of, self._stream(_TASKS))
         if settings.links_in_a_step is None:
             check_fits(full_batch_bytes(tasks), "a step with all links of a split", "batch = auto needs less")
-        numbers = _numbers_of(tasks)
+        numbers = np.concatenate([task.views.numbers for task in tasks])  # of nodes whose links are hidden
         if not len(numbers):
-            numbers = views_of(graph, self._born).numbers
+            numbers = views_of(graph, self._identity).numbers
         net = self._new_net(graph.n_layers, numbers).to(device)
         trainee = AnchoredTrainee(net, tasks, judged, settings, self._stream(_EPOCHS), device)
         report = partial(session.report, _PART)
         self._outcomes[_PART] = train(trainee, settings.schedule, session.checkpoint(_FILE), report)
         self._net = net
         del tasks, judged, trainee  # their views are as large as those of the graph
-        views, self._background = see(graph, self._born, rows, settings.hops)
+        views, self._background = see(graph, self._identity, rows, settings.hops)
         self._horizontal, self._vertical = self._embed(views)
 
     def _new_net(self, n_layers: int, numbers: Floats) -> AnchoredNet:
@@ -220,11 +215,13 @@ class Anchored(EmbeddingModel):
             self._stream(_START).torch(),
         )
 
-    def _see(self, graph: MultiplexGraph, born: Nodes, background: Background | None) -> tuple[Views, Background]:
+    def _see(
+        self, graph: MultiplexGraph, identity_of: Nodes, background: Background | None
+    ) -> tuple[Views, Background]:
         assert self._background is not None
         dimensions = self._background.union.shape[-1]  # as fitted, whatever the graph's size
-        rows = identity_rows(self.seed, int(born.max(initial=-1)) + 1, dimensions)
-        return see(graph, born, rows, self._settings.hops, background)
+        rows = identity_rows(self.seed, int(identity_of.max(initial=-1)) + 1, dimensions)
+        return see(graph, identity_of, rows, self._settings.hops, background)
 
     @torch.no_grad()
     def _embed(self, views: Views) -> tuple[Vectors, Vectors]:
@@ -232,8 +229,8 @@ class Anchored(EmbeddingModel):
         device = chosen_device(self._settings.device)
         horizontal, vertical = [], []
         for part in views.chunks(_NODES_AT_ONCE):
-            horizontal.append(horizontal_of(self._net, part, device).cpu().numpy())
-            vertical.append(vertical_of(self._net, part, device).cpu().numpy())
+            horizontal.append(part.horizontal(self._net, device).cpu().numpy())
+            vertical.append(part.vertical(self._net, device).cpu().numpy())
         return np.concatenate(horizontal), np.concatenate(vertical)
 
     def _check_features(self, graph: MultiplexGraph) -> None:
@@ -246,15 +243,15 @@ class Anchored(EmbeddingModel):
     def _state(self) -> Arrays:
         assert self._net is not None
         assert self._background is not None
-        assert self._born is not None
-        arrays = super()._state() | {"numbers": self._born}
+        assert self._identity is not None
+        arrays = super()._state() | {"identity": self._identity}
         arrays |= {_BACKGROUND + name: getattr(self._background, name) for name in ("anchored", "union")}
         arrays |= {_NET + name: tensor.cpu().numpy() for name, tensor in self._net.state_dict().items()}
         return arrays
 
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
         super()._restore(graph, state, notes)
-        self._born = state["numbers"]
+        self._identity = state["identity"]
         self._background = Background(*(state[_BACKGROUND + name] for name in ("anchored", "union")))
         self._check_shapes(state)
         self._net = self._new_net(graph.n_layers, state[_NET + "mean"][None])
@@ -271,18 +268,13 @@ class Anchored(EmbeddingModel):
             raise ValueError(f"a network with tables of the shapes {found}, expected {expected} by its settings")
 
 
-def _numbers_of(tasks: Sequence[Task]) -> Floats:
-    """(m, p) numbers of the nodes whose links are hidden."""
-    return np.concatenate([task.views.numbers for task in tasks])
-
-
-def _births(old: MultiplexGraph, born: Nodes, new: MultiplexGraph) -> Nodes:
+def _identities(old: MultiplexGraph, identity_of: Nodes, new: MultiplexGraph) -> Nodes:
     """(n,) for every node of the new graph: its number in the old one, or the next free number."""
-    known = {node: int(number) for node, number in zip(old.nodes, born, strict=True)}
-    births = np.array([known.get(node, -1) for node in new.nodes], dtype=np.int64)
-    fresh = births < 0
-    births[fresh] = born.max(initial=-1) + 1 + np.arange(fresh.sum())
-    return births
+    known = {node: int(number) for node, number in zip(old.nodes, identity_of, strict=True)}
+    numbers = np.array([known.get(node, -1) for node in new.nodes], dtype=np.int64)
+    fresh = numbers < 0
+    numbers[fresh] = identity_of.max(initial=-1) + 1 + np.arange(fresh.sum())
+    return numbers
 
 
 def _feature_names(graph: MultiplexGraph) -> list[list[str]]:
@@ -290,222 +282,218 @@ def _feature_names(graph: MultiplexGraph) -> list[list[str]]:
     return [[] if part is None else list(part.names) for part in parts]
 
 
-# ---- training ------------------------------------------------------------------------------------------------------
+# ---- what the model sees of every node -----------------------------------------------------------------------------
 #
-# On self-made splits: hide links again as a protocol hides them, and find them.
-#
-# The views of a split are computed with its links hidden, so no link is evidence for itself. A split keeps the views of
-# its marked nodes only: they are the ends of its links and of its non-links.
+# Every known unit has one *identity row*, shared by its nodes in all layers: a random row, so that a sum of rows is a
+# random projection of the exact profile over units. A node's view by a head is the sum of the rows that walks of k
+# steps from the node end at, the step from a unit to its other copies being free. Two nodes with matching
+# neighbourhoods get like views, whether or not a link between them is known; a node whose inter links are hidden has
+# no anchored row of its own, so its view cannot hold its own identity.
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """A self-made split. Nodes are numbered 0…k-1: the marked ones.
+class Background:
+    """(heads, layers, d) what the views of all nodes of a layer have in common: the direction of their mean.
 
-    views           of the marked nodes, with the links hidden
-    intra, inter    (·, 2) hidden links
-    unit, layer     (k,) known units, hidden links included
-    links           sorted keys of all intra links among the marked nodes, hidden ones included
+    Long walks end at the same few hubs wherever they start. Taken out of the views, so that the rest can be compared.
     """
 
-    views: Views
-    intra: Pairs
-    inter: Pairs
-    unit: NDArray[np.int64]
+    anchored: Floats
+    union: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """What is seen of n nodes. Rows of views have length 1, or 0 where nothing is seen.
+
+    anchored    (heads, n, d) over units known in two layers or more: only those tell nodes of two layers apart
+    union       (heads + 1, n, d) over all units and from all copies of the node; the first is the unit's own row
+    identity    (n, d) row of the node's unit, 0 if no other node of it is known
+    numbers     (n, p) degrees and the like, and features of the nodes
+    presence    (n, layers) 1 where the node's unit has a node
+    layer       (n,)
+    """
+
+    anchored: Floats
+    union: Floats
+    identity: Floats
+    numbers: Floats
+    presence: Floats
     layer: NDArray[np.int64]
-    links: NDArray[np.int64]
 
-    def non_links(self, among: NDArray[np.int64], count: int, rng: np.random.Generator, *, intra: bool) -> Pairs:
-        """(at most count, 2) pairs of nodes ``among``: of one layer without a link, or of two layers and two units."""
-        pairs = among[rng.integers(len(among), size=(4 * count, 2))]
-        same_layer = self.layer[pairs[:, 0]] == self.layer[pairs[:, 1]]
-        if intra:
-            free = same_layer & (pairs[:, 0] != pairs[:, 1])
-            free &= ~np.isin(pair_keys(pairs, len(self.layer)), self.links)
-        else:
-            free = ~same_layer & (self.unit[pairs[:, 0]] != self.unit[pairs[:, 1]])
-        chosen: Pairs = pairs[free][:count]
-        return chosen
+    def horizontal(self, net: AnchoredNet, device: torch.device) -> Tensor:
+        """(n, columns) horizontal embeddings of the nodes."""
+        arrays = (self.union, self.numbers, self.layer)
+        return net.horizontal(*(torch.from_numpy(array).to(device) for array in arrays))
 
+    def vertical(self, net: AnchoredNet, device: torch.device) -> Tensor:
+        """(n, columns) vertical embeddings of the nodes."""
+        arrays = (self.anchored, self.identity, self.presence, self.numbers, self.layer)
+        return net.vertical(*(torch.from_numpy(array).to(device) for array in arrays))
 
-def make_tasks(graph: MultiplexGraph, count: int, see: See, stream: Stream) -> tuple[list[Task], list[Task]]:
-    """Tasks to train on and tasks to stop on, one of each protocol. What is hidden in the latter is no target of the
-    former.
-    """
-    rng = stream.numpy()
-    judged = [_task(graph, number, see, rng, _none(), _none()) for number in range(len(_PROTOCOLS))]
-    kept_intra, kept_inter = (
-        np.concatenate([getattr(keys, kind) for _, keys in judged]) for kind in ("intra", "inter")
-    )
-    trained = [_task(graph, number, see, rng, kept_intra, kept_inter)[0] for number in range(count)]
-    return trained, [task for task, _ in judged]
-
-
-@dataclass(frozen=True, eq=False)
-class _Hidden:
-    """Keys of the links that a task hides, in the numbers of the graph."""
-
-    intra: NDArray[np.int64]
-    inter: NDArray[np.int64]
-
-
-def _task(
-    graph: MultiplexGraph,
-    number: int,
-    see: See,
-    rng: np.random.Generator,
-    kept_intra: NDArray[np.int64],
-    kept_inter: NDArray[np.int64],
-) -> tuple[Task, _Hidden]:
-    split = _PROTOCOLS[number % len(_PROTOCOLS)](graph, int(rng.integers(2**31)))
-    marked = split.inter.negatives.nodes.astype(np.int64)
-    place = np.full(graph.n_nodes, -1, dtype=np.int64)
-    place[marked] = np.arange(len(marked))
-    hidden = _Hidden(*(pair_keys(part.positives, graph.n_nodes) for part in (split.intra, split.inter)))
-    among = place[graph.intra]
-    among = among[(among >= 0).all(axis=1)]
-    task = Task(
-        views=see(split.train, marked),
-        intra=place[split.intra.positives[~np.isin(hidden.intra, kept_intra)]],
-        inter=place[split.inter.positives[~np.isin(hidden.inter, kept_inter)]],
-        unit=graph.unit[marked].astype(np.int64),
-        layer=graph.node_layer[marked].astype(np.int64),
-        links=np.sort(pair_keys(among, len(marked))),
-    )
-    return task, hidden
-
-
-@dataclass(frozen=True, eq=False)
-class _Batch:
-    """``pairs`` (·, 2) of places in ``nodes`` (k,): first ``links`` links, then non-links."""
-
-    nodes: NDArray[np.int64]
-    pairs: Pairs
-    links: int
-
-
-class AnchoredTrainee:
-    """A `Trainee` for `mpxgat.training.loop.train`: steps go round the tasks, one task each."""
-
-    def __init__(
-        self,
-        net: AnchoredNet,
-        tasks: Sequence[Task],
-        judged: Sequence[Task],
-        settings: AnchoredSettings,
-        stream: Stream,
-        device: torch.device,
-    ):
-        self.module: nn.Module = net
-        self._net = net
-        self._tasks = [task for task in tasks if _enough(task.intra) or _enough(task.inter)]
-        self._judged = judged
-        self._settings = settings
-        self._stream = stream
-        self._device = device
-
-    def losses(self, epoch: int) -> Iterator[Tensor]:
-        """Fresh links, candidates and non-links; chance comes from the epoch's own stream."""
-        rng = self._stream.at(0, epoch).numpy()
-        for step in range(self._settings.steps if self._tasks else 0):
-            task = self._tasks[(epoch * self._settings.steps + step) % len(self._tasks)]
-            losses = [loss for loss in (self._inter_loss(task, rng), self._intra_loss(task, rng)) if loss is not None]
-            if losses:
-                yield torch.stack(losses).sum()
-
-    def validate(self) -> float | None:
-        """Mean AUC of the hidden links, over protocols and both kinds of link."""
-        found = [value for number, task in enumerate(self._judged) for value in self._aucs(task, number)]
-        return float(np.mean(found)) if found else None
-
-    def readings(self) -> dict[str, float]:
-        """The β learned so far."""
-        return {"beta": float(self._net.beta[0])}
-
-    def _inter_loss(self, task: Task, rng: np.random.Generator) -> Tensor | None:
-        batch = self._batch(task, rng, intra=False)
-        if batch is None:
-            return None
-        z = vertical_of(self._net, task.views.take(batch.nodes), self._device)
-        scores = z @ z.T
-        first, second = self._tensor(batch.pairs).unbind(1)
-        picked = scores.flatten().index_select(0, first * len(z) + second)
-        links = picked[: batch.links]
-        loss = ordering_loss(links, picked[batch.links :])
-        if not self._settings.ranking:
-            return loss
-        unit, layer = task.unit[batch.nodes], task.layer[batch.nodes]
-        for one, other in (batch.pairs[: batch.links].T, batch.pairs[: batch.links, ::-1].T):
-            wrong = (layer[None, :] != layer[other][:, None]) | (unit[None, :] == unit[one][:, None])
-            rows = scores.index_select(0, self._tensor(one)).masked_fill(self._tensor(wrong), -torch.inf)
-            loss = loss + self._settings.ranking * ranking_loss(links, rows)
-        return loss
-
-    def _intra_loss(self, task: Task, rng: np.random.Generator) -> Tensor | None:
-        batch = self._batch(task, rng, intra=True)
-        if batch is None:
-            return None
-        h = horizontal_of(self._net, task.views.take(batch.nodes), self._device)
-        first, second = self._tensor(batch.pairs).unbind(1)
-        scores = (h.index_select(0, first) * h.index_select(0, second)).sum(1)
-        return ordering_loss(scores[: batch.links], scores[batch.links :])
-
-    def _batch(self, task: Task, rng: np.random.Generator, *, intra: bool) -> _Batch | None:
-        """Some hidden links of a task, and non-links of some nodes; None where there are too few of either."""
-        links = task.intra if intra else task.inter
-        if not _enough(links):
-            return None
-        size = self._settings.links_in_a_step
-        if size is not None:
-            links = links[rng.integers(len(links), size=min(size, len(links)))]
-        among = rng.integers(len(task.layer), size=len(task.layer) if size is None else size)
-        non_links = task.non_links(among, _NON_LINKS, rng, intra=intra)
-        if not len(non_links):
-            return None
-        pairs = np.concatenate([links, non_links])
-        nodes, places = np.unique(pairs, return_inverse=True)
-        return _Batch(nodes, places.reshape(pairs.shape), len(links))
-
-    def _tensor(self, array: NDArray[Any]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
-
-    def _aucs(self, task: Task, number: int) -> Iterator[float]:
-        embedders: tuple[tuple[bool, Pairs, Any], ...] = (
-            (False, task.inter, vertical_of),
-            (True, task.intra, horizontal_of),
+    def take(self, nodes: Nodes) -> Views:
+        """The rows of ``nodes``, in that order."""
+        return Views(
+            self.anchored[:, nodes],
+            self.union[:, nodes],
+            self.identity[nodes],
+            self.numbers[nodes],
+            self.presence[nodes],
+            self.layer[nodes],
         )
-        for intra, links, embed in embedders:
-            if not _enough(links):
-                continue
-            rng = self._stream.at(1, number, int(intra)).numpy()
-            non_links = task.non_links(np.arange(len(task.layer)), _JUDGED_NON_LINKS, rng, intra=intra)
-            if not len(non_links):
-                continue
-            z = embed(self._net, task.views, self._device).cpu().numpy()
-            yield auc(*(np.einsum("ij,ij->i", z[pairs[:, 0]], z[pairs[:, 1]]) for pairs in (links, non_links)))
+
+    def chunks(self, size: int) -> Iterator[Views]:
+        """The same in parts of at most ``size`` nodes; one empty part if there are no nodes."""
+        for start in range(0, max(len(self.layer), 1), size):
+            yield self.take(np.arange(start, min(start + size, len(self.layer))))
 
 
-def full_batch_bytes(tasks: Sequence[Task]) -> int:
-    """About how much memory a step takes that learns from all inter links of a task: its nodes' scores, all pairs."""
-    nodes = max((2 * (len(task.inter) + _NON_LINKS) for task in tasks), default=0)
-    return 6 * 4 * nodes**2  # scores, their gradients, and the candidates of each side
+def n_heads(hops: int) -> int:
+    """Heads of views: two of one step, one of every longer walk."""
+    return len(_RARITIES) + hops - 1
 
 
-def vertical_of(net: AnchoredNet, views: Views, device: torch.device) -> Tensor:
-    """(k, columns) vertical embeddings of the nodes seen."""
-    arrays = (views.anchored, views.identity, views.presence, views.numbers, views.layer)
-    return net.vertical(*(torch.from_numpy(array).to(device) for array in arrays))
+def identity_rows(seed: int, count: int, dimensions: int) -> Floats:
+    """(count, d) random rows of length about 1. More rows begin with the same rows, so new nodes change no old one."""
+    rng = np.random.default_rng((seed, 1))
+    rows = rng.standard_normal((count, dimensions), dtype=np.float32)
+    rows /= np.float32(np.sqrt(dimensions))
+    return rows
 
 
-def horizontal_of(net: AnchoredNet, views: Views, device: torch.device) -> Tensor:
-    """(k, columns) horizontal embeddings of the nodes seen."""
-    arrays = (views.union, views.numbers, views.layer)
-    return net.horizontal(*(torch.from_numpy(array).to(device) for array in arrays))
+def see(
+    graph: MultiplexGraph,
+    identity_of: Nodes,
+    rows: Floats,
+    hops: int,
+    background: Background | None = None,
+    nodes: Nodes | None = None,
+) -> tuple[Views, Background]:
+    """Views of all nodes of a graph, and the background that was taken out of them.
+
+    identity_of        (n,) every node's place in ``rows``; a unit has the row of its node with the smallest
+    background  one to take out instead of the graph's own: views of nodes far from a change then stay as they were
+    nodes       whose views are kept, in that order; None for all. The others' never take memory all at once.
+    """
+    kept = np.arange(graph.n_nodes) if nodes is None else nodes
+    walk = _Walk(graph, rows[_unit_identities(graph, identity_of)])
+    anchored, lengths, common = walk.views(
+        walk.anchored, hops, None if background is None else background.anchored, kept
+    )
+    union, _, common_union = walk.views(walk.all_units, hops, None if background is None else background.union, kept)
+    own = union[0]
+    own[:] = walk.rows[graph.unit[kept]]
+    views = Views(
+        anchored=anchored[1:],
+        union=union,
+        identity=own * walk.anchored[graph.unit[kept]][:, None],
+        numbers=np.concatenate([_numbers(graph, walk)[kept], lengths, _features(graph)[kept]], axis=1),
+        presence=walk.presence[kept],
+        layer=graph.node_layer[kept].astype(np.int64),
+    )
+    return views, Background(common, common_union)
 
 
-def _enough(links: Pairs) -> bool:
-    return len(links) >= _FEWEST_LINKS
+class _Walk:
+    """Walks on one graph."""
+
+    def __init__(self, graph: MultiplexGraph, unit_rows: Floats):
+        self.rows = unit_rows
+        self._graph = graph
+        self._to_unit = unit_matrix(graph).astype(np.float32)  # (n, units)
+        self.size = unit_sizes(graph)
+        self.anchored = (self.size > 1).astype(np.float32)
+        self.all_units = np.ones(graph.n_units, dtype=np.float32)
+        self.unit_degree = np.bincount(graph.unit, weights=graph.degree, minlength=graph.n_units)
+        self.presence = unit_presence(graph)[graph.unit]
+        self._inverse_degree = (1 / np.maximum(graph.degree, 1)).astype(np.float32)
+        self._layers = sparse.csr_array(  # (layers, n) means
+            (np.ones(graph.n_nodes, dtype=np.float32), (graph.node_layer, np.arange(graph.n_nodes))),
+            shape=(graph.n_layers, graph.n_nodes),
+        )
+
+    def mean(self, values: Floats) -> Floats:
+        """Mean over the neighbours in the layer: (n, …) -> (n, …)."""
+        sums = self._graph.adjacency @ values
+        scale = self._inverse_degree if values.ndim == 1 else self._inverse_degree[:, None]
+        return np.asarray(sums * scale, dtype=np.float32)
+
+    def over_copies(self, values: Floats) -> Floats:
+        """Mean over all nodes of the unit: (n, d) -> (n, d)."""
+        sums = np.asarray(self._to_unit.T @ values, dtype=np.float32)
+        sums /= self.size[:, None].astype(np.float32)
+        found: Floats = sums[self._graph.unit]
+        return found
+
+    def views(self, weight: Floats, hops: int, background: Floats | None, kept: Nodes) -> tuple[Floats, Floats, Floats]:
+        """(1 + heads, k, d) views over units with these weights, (k, heads) logarithms of their lengths, and the
+        background taken out. The first view is left open, for the own row.
+        """
+        pooled = weight is self.all_units  # nodes of one unit see what any of them sees
+        found = np.empty((1 + n_heads(hops), len(kept), self.rows.shape[1]), dtype=np.float32)
+        lengths, common = [], []
+        for head, seen in enumerate(self._heads(weight, hops)):
+            view = self.over_copies(seen) if pooled else seen
+            lengths.append(np.log(_lengths(view) + 1e-3)[kept])
+            direction = self._common_direction(view) if background is None else background[head]
+            common.append(direction)
+            view = view[kept]
+            if head >= len(_RARITIES):
+                along = direction[self._graph.node_layer[kept]]
+                view -= np.einsum("ij,ij->i", view, along)[:, None] * along
+            np.divide(view, (_lengths(view) + _TINY)[:, None], out=found[1 + head])
+        return found, np.stack(lengths, axis=1), np.stack(common)
+
+    def _heads(self, weight: Floats, hops: int) -> Iterator[Floats]:
+        """A unit's row weighs degree^-rarity: a neighbour that many have tells little."""
+        rare = np.maximum(self.unit_degree, 1)
+        for rarity in _RARITIES:
+            yield self._one_step((weight * rare**-rarity).astype(np.float32))
+        seen = self._one_step((weight * rare**-_FAR_RARITY).astype(np.float32))
+        for _ in range(hops - 1):
+            seen = self.mean(self.over_copies(seen))
+            yield seen
+
+    def _one_step(self, weight: Floats) -> Floats:
+        return self.mean((self.rows * weight[:, None])[self._graph.unit])
+
+    def _common_direction(self, view: Floats) -> Floats:
+        sums = np.asarray(self._layers @ view, dtype=np.float32)
+        return np.asarray(sums / (_lengths(sums) + _TINY)[:, None], dtype=np.float32)
 
 
-def _none() -> NDArray[np.int64]:
-    return np.empty(0, dtype=np.int64)
+def _numbers(graph: MultiplexGraph, walk: _Walk) -> Floats:
+    """(n, p) what the degrees of a node, its unit and its neighbours say."""
+    degree = np.log1p(graph.degree).astype(np.float32)
+    unit_degree = np.log1p(walk.unit_degree[graph.unit]).astype(np.float32)
+    share = walk.mean(walk.anchored[graph.unit])
+    around = walk.mean(degree)
+    layers = walk.presence.sum(1)
+    columns = [
+        degree,
+        unit_degree,
+        around,
+        walk.mean(around),
+        walk.mean(unit_degree),
+        share,
+        np.log1p(share * graph.degree),
+        layers,
+        layers > 1,
+        graph.degree == 0,
+    ]
+    return np.stack([np.asarray(column, dtype=np.float32) for column in columns], axis=1)
+
+
+def _features(graph: MultiplexGraph) -> Floats:
+    parts = [part.values for part in (graph.horizontal_features, graph.vertical_features) if part is not None]
+    return np.concatenate([np.empty((graph.n_nodes, 0), dtype=np.float32), *parts], axis=1)
+
+
+def _unit_identities(graph: MultiplexGraph, identity_of: Nodes) -> Nodes:
+    first = np.full(graph.n_units, np.iinfo(np.int64).max)
+    np.minimum.at(first, graph.unit, identity_of)
+    return first
+
+
+def _lengths(rows: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)), dtype=np.float32)

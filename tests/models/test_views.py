@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mpxgat.models.anchored_views import identity_rows, n_heads, see
+from mpxgat.models.anchored import identity_rows, n_heads, see
 from tests.examples import graph_of, random_graph
 
 HOPS = 3
