@@ -186,7 +186,7 @@ def test_interrupted_it_says_how_to_go_on(config, monkeypatch):
     result = run("benchmark", "run", "mine.toml")
     assert result.exit_code == 130
     assert result.stdout == ""
-    assert "on record in mpxgat-results; start the same command again to go on\n" in result.stderr
+    assert "on record in mpxgat-results; start the same command again to continue\n" in result.stderr
     assert len(lines()) == 1
 
 

@@ -75,7 +75,7 @@ def test_a_saved_split_gives_the_same_figures_as_its_seed(net, saved):
 @pytest.mark.parametrize("option", [("--protocol", "marked"), ("--first-seed", "7"), ("--format", "parquet")])
 def test_a_saved_split_takes_no_option_that_would_make_another(saved, option):
     said = failure("evaluate", saved, *option)
-    assert f"{option[0]} '{option[1]}' beside a split" in said
+    assert f"{option[0]} '{option[1]}' with a saved split" in said
 
 
 def test_wrong_names_are_told_before_anything_is_read(tmp_path):

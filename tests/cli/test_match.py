@@ -199,5 +199,5 @@ def test_ctrl_c_says_that_nothing_was_written(monkeypatch, tmp_path):
     monkeypatch.setattr(match, "load_matcher", interrupted)
     result = run("match", tmp_path / "run", "-o", tmp_path / "matches.csv")
     assert result.exit_code == 130
-    assert result.stderr == "nothing has been written; the same command begins anew\n"
+    assert result.stderr == "nothing has been written; the same command starts over\n"
     assert list(tmp_path.iterdir()) == []

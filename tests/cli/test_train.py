@@ -51,7 +51,7 @@ def test_processes_make_no_difference(data, trained, tmp_path):
 def test_a_folder_with_a_run_is_not_trained_in_again(data, trained):
     result = run("train", data, "-o", trained[0], *SMALL)
     assert isinstance(result.exception, MpxgatError)
-    assert "holds a run already; go on with it by --resume, or name another folder" in str(result.exception)
+    assert "holds a run already; continue it with --resume, or name another folder" in str(result.exception)
 
 
 def test_resuming_a_finished_run_says_so(data, trained):
@@ -154,7 +154,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_info_how_far_it_is(data, train
         result = run("train", data, "-o", folder, *SMALL, "--save-every", 0)
     assert result.exit_code == 130
     assert result.stdout == ""
-    assert result.stderr == f"the run is not finished; go on with: mpxgat train {data} -o '{folder}' --resume\n"
+    assert result.stderr == f"the run is not finished; continue with: mpxgat train {data} -o '{folder}' --resume\n"
     shown = run("info", folder).stdout
     assert "not finished: 1 part(s) trained, 1 begun" in shown
     assert json.loads(run("info", folder, "--json").stdout)["training"]["parts"]["horizontal-0002"]["epochs"] == 2
@@ -200,7 +200,7 @@ def test_ctrl_c_stops_worker_processes_too(data, tmp_path):
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 130
-    assert said.startswith(f"the run is not finished; go on with: mpxgat train {data} -o {folder} --resume\n")
+    assert said.startswith(f"the run is not finished; continue with: mpxgat train {data} -o {folder} --resume\n")
     assert "Traceback" not in said
 
 

@@ -126,7 +126,7 @@ def test_test_links_are_not_looked_at(data, grid, tmp_path):
 def test_a_format_beside_a_split_is_refused(data, grid, tmp_path):
     save_split(marked_nodes(read(data), 7), tmp_path / "a.split")
     result = run_tune(tmp_path / "a.split", "--grid", grid, "-o", tmp_path / "out", "--format", "mpx")
-    assert "--format 'mpx' beside a split" in str(result.exception)
+    assert "--format 'mpx' with a saved split" in str(result.exception)
 
 
 def test_ctrl_c_says_how_to_go_on_and_leaves_the_best_so_far(tuned, data, grid, tmp_path, monkeypatch):
@@ -142,7 +142,7 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_the_best_so_far(tuned, data, grid, 
         patch.setattr(MPXGAT, "_learn", stopped)
         result = run_tune(data, "--grid", grid, "-o", folder, *SMALL)
     assert result.exit_code == 130
-    assert result.stderr.endswith("finished trials are on record; the same command goes on with the rest\n")
+    assert result.stderr.endswith("finished trials are on record; the same command continues with the rest\n")
     assert "lr = 0.02" in (folder / "best.toml").read_text()
     assert run_tune(data, "--grid", grid, "-o", folder, *SMALL).exit_code == 0
     assert outcomes(folder) == outcomes(tuned[0])
@@ -254,7 +254,7 @@ def test_ctrl_c_while_the_storage_is_opened_says_how_to_go_on(data, tmp_path, mo
     monkeypatch.setattr("mpxgat.tuning.optuna_search._open_study", interrupted)
     result = run_tune(data, "--trials", 1, "-o", tmp_path / "out", *SMALL)
     assert result.exit_code == 130
-    assert result.stderr.endswith("the same command goes on with the rest\n")
+    assert result.stderr.endswith("the same command continues with the rest\n")
 
 
 def test_ctrl_c_before_a_search_is_begun_says_nothing_of_it(data, grid, tmp_path, monkeypatch):

@@ -23,7 +23,7 @@ def test_ctrl_c_says_how_to_go_on(stage):
 def test_an_end_that_is_not_as_promised_is_noticed():
     assert not _wrong_end(Ended(-9, 1, "", ""), TRAIN, signal.SIGKILL, begun=True)
     assert _wrong_end(Ended(2, 1, "", "error: x\n"), TRAIN, signal.SIGKILL, begun=True)
-    said = "the run is not finished; go on with: mpxgat train a -o b --resume\nstopped\n"
+    said = "the run is not finished; continue with: mpxgat train a -o b --resume\nstopped\n"
     assert not _wrong_end(Ended(130, 1, "", said), TRAIN, signal.SIGINT, begun=True)
     assert _wrong_end(Ended(1, 1, "", said), TRAIN, signal.SIGINT, begun=True)
     assert _wrong_end(Ended(130, 1, "", "stopped\n"), TRAIN, signal.SIGINT, begun=True)

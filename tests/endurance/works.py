@@ -80,14 +80,14 @@ TRAIN = Work(
         sorted(path.name for path in (place / "run").iterdir()),
     ),
     lambda place: (place / "run" / "config.json").exists() and not (place / "run" / "model.safetensors").exists(),
-    "go on with: mpxgat train",
+    "continue with: mpxgat train",
 )
 TUNE = Work(
     "tune --grid",
     lambda data, place: ["tune", data / "net.parquet", "--grid", data / "grid.toml", "-o", place / "out", *SMALL],
     _trials,
     lambda place: (place / "out" / "search.json").exists(),
-    "the same command goes on",
+    "the same command continues",
 )
 OPTUNA = Work(
     "tune --trials",
@@ -96,7 +96,7 @@ OPTUNA = Work(
     ],
     lambda place: (place / "out" / "best.toml").read_bytes(),
     lambda place: (place / "out" / "search.json").exists(),
-    "the same command goes on",
+    "the same command continues",
 )
 BENCHMARK = Work(
     "benchmark",
@@ -113,7 +113,7 @@ MATCH = Work(
     lambda data, place: ["match", data / "run", "--threshold", 0.1, "-o", place / "matches.csv"],
     lambda place: (place / "matches.csv").read_bytes(),
     lambda place: False,
-    "the same command begins anew",
+    "the same command starts over",
 )
 WORKS = (TRAIN, TUNE, OPTUNA, BENCHMARK, MATCH)
 

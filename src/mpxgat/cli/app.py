@@ -61,7 +61,7 @@ def set_up(version: VersionOption = False, modules: ImportOption = None) -> None
 
 
 def main() -> None:
-    """Run the command line. Exit code 0, or 2 for what a user can mend (one line on standard error), 130 if stopped."""
+    """Run the command line. Exit code 0, 2 for errors that a user can fix (one line on stderr), 130 if stopped."""
     try:
         _run()
     except KeyboardInterrupt:  # before typer watched for it, or after

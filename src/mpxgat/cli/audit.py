@@ -45,7 +45,7 @@ def audit(
     batch: BatchOption = None,
     sets: SetOption = None,
     config: ConfigOption = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Layers trained side by side, each in a process.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Layers trained in parallel, each in its own process.")] = 1,
     format: FormatOption = None,
     json: JsonOption = False,
 ) -> None:

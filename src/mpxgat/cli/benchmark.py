@@ -38,7 +38,7 @@ FirstSeedOption = Annotated[
     int | None, typer.Option(min=0, help="Seed of the first one: 0, or 100 with --quick, if not given.")
 ]
 QuickOption = Annotated[bool, typer.Option("--quick", help="A smaller version, which its tables say; kept apart.")]
-JobsOption = Annotated[int, typer.Option(min=1, help="Cells computed side by side, each in a process.")]
+JobsOption = Annotated[int, typer.Option(min=1, help="Cells computed in parallel, each in its own process.")]
 ResultsOption = Annotated[
     Path, typer.Option(metavar="FOLDER", help="Results on record: all *.jsonl in it are read, one is added to.")
 ]
@@ -198,7 +198,7 @@ def _run(experiments: Sequence[Experiment], request: _Request, tables: Sequence[
         _run_and_show(experiments, request, tables)
     except KeyboardInterrupt:
         if request.folder.exists() and not request.recorded:
-            print_note(f"what is finished is on record in {request.folder}; start the same command again to go on")
+            print_note(f"what is finished is on record in {request.folder}; start the same command again to continue")
         raise
 
 

@@ -68,7 +68,7 @@ def evaluate(
         int | None,
         typer.Option(
             min=1,
-            help="Layers or self-made splits learned side by side, each in a process. Default: this machine's "
+            help="Layers or self-made splits learned in parallel, each in its own process. Default: this machine's "
             f"processors, in a network of {_WORTH_PROCESSES} nodes and more.",
         ),
     ] = None,
@@ -130,7 +130,7 @@ def _splits(
             raise SettingError(f"{data} is one split, expected --seeds 1 with it")
         for option, value in (("--protocol", protocol), ("--first-seed", first_seed), ("--format", format)):
             if value is not None:
-                raise SettingError(f"{option} {quoted(value)} beside a split, which is made already; expected none")
+                raise SettingError(f"{option} {quoted(value)} with a saved split, which is made already; expected none")
         return Path(data).name, [load_split(data)]
     chosen = "marked" if protocol is None else protocol
     check_protocol(chosen)  # reported before anything is read

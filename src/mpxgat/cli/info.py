@@ -101,7 +101,7 @@ def _state(folder: RunFolder) -> str:
         return "finished"
     parts = folder.progress()
     done = sum(part.finished for part in parts)
-    return f"not finished: {done} part(s) trained, {len(parts) - done} begun; go on with mpxgat train … --resume"
+    return f"not finished: {done} part(s) trained, {len(parts) - done} begun; continue with mpxgat train … --resume"
 
 
 def _graph_in_words(config: RunConfig) -> str:

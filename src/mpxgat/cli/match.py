@@ -67,7 +67,7 @@ def match(
         with progress("looking for reasons", len(shown), quiet=json) as advance:
             table = with_reasons(matcher, shown, advance)
     except KeyboardInterrupt:
-        print_note("nothing has been written; the same command begins anew")
+        print_note("nothing has been written; the same command starts over")
         raise
     head: dict[str, Any] = {
         "run": str(run),

@@ -72,7 +72,9 @@ DataArgument = Annotated[
     str, typer.Argument(metavar="DATA", help="A data set's name (see `mpxgat datasets`) or a file.")
 ]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `mpxgat train` made.")]
-FormatOption = Annotated[str | None, typer.Option("--format", help="The file's format, if its suffix does not tell.")]
+FormatOption = Annotated[
+    str | None, typer.Option("--format", help="The file's format, if the suffix does not determine it.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 
 SetOption = Annotated[
@@ -86,7 +88,7 @@ ConfigOption = Annotated[
     ),
 ]
 PublishedOption = Annotated[
-    str | None, typer.Option("--published", metavar="NAME", help="Begin with the settings published for a data set.")
+    str | None, typer.Option("--published", metavar="NAME", help="Start from the settings published for a data set.")
 ]
 EpochsOption = Annotated[int | None, typer.Option("--epochs", min=0, help="Train at most so long; as --set epochs=N.")]
 BatchOption = Annotated[
@@ -98,14 +100,14 @@ BatchOption = Annotated[
 
 EngineOption = Annotated[
     str | None,
-    typer.Option("--engine", help="Where work runs side by side: processes (of this machine; the default) or ray."),
+    typer.Option("--engine", help="Where work runs in parallel: processes (of this machine; the default) or ray."),
 ]
 AddressOption = Annotated[
     str | None,
     typer.Option("--address", help="With --engine ray: the address of a cluster. Without it, a Ray of this machine."),
 ]
 JobsOption = Annotated[
-    int, typer.Option(min=1, help="Layers or self-made splits learned side by side, each in a process.")
+    int, typer.Option(min=1, help="Layers or self-made splits learned in parallel, each in its own process.")
 ]
 WorkersOption = Annotated[
     int | None,

@@ -39,7 +39,7 @@ def record(
     batch: BatchOption = None,
     jobs: JobsOption = 1,
 ) -> None:
-    """Evaluate a model on several seeds and add each result to a file; killed and started again, it goes on."""
+    """Evaluate a model on several seeds and add each result to a file; killed and started again, it continues."""
     from mpxgat.experiments.records import ResultsFile, ResultsFolder, cell_key
     from mpxgat.experiments.runner import run_cell
     from mpxgat.training.parallel import Processes

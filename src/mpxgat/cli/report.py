@@ -40,7 +40,7 @@ def report(
         ),
     ] = False,
 ) -> None:
-    """Write one HTML file that needs no network: figures about a run and its predictions, or about recorded results."""
+    """Write one HTML file that works offline: figures about a run and its predictions, or about recorded results."""
     from mpxgat.report.charts import require_charts
     from mpxgat.report.page import Page, sizes
     from mpxgat.report.reports import read_results, results_stages, run_stages

@@ -58,13 +58,13 @@ def train(
     address: AddressOption = None,
     workers: WorkersOption = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in the folder; what is not given is as it was begun.")
+        bool, typer.Option("--resume", help="Continue the run in the folder; what is not given is as it was begun.")
     ] = False,
     format: FormatOption = None,
     json: JsonOption = False,
     save_every: Annotated[float, typer.Option(min=0, hidden=True, help="Seconds between checkpoints.")] = 20.0,
 ) -> None:
-    """Train a model; stopped or killed at any moment, it goes on with --resume and ends in the same bytes."""
+    """Train a model; stopped or killed at any moment, it continues with --resume and ends in the same bytes."""
     from mpxgat.runs import RunFolder
 
     folder = RunFolder(output)
@@ -107,12 +107,12 @@ def _new_model(name: str, seed: int | None, given: dict[str, Any]) -> Model:
 def _model_begun(
     folder: RunFolder, name: str | None, seed: int | None, given: dict[str, Any], *, resume: bool
 ) -> Model:
-    """The model of a run that goes on: what is not given is as the run was begun."""
+    """The model of a run that continues: what is not given is as the run was begun."""
     from mpxgat.models import make_model
 
     if not resume:
         raise TrainingError(
-            f"{printable(folder.path, 300)} holds a run already; go on with it by --resume, or name another folder"
+            f"{printable(folder.path, 300)} holds a run already; continue it with --resume, or name another folder"
         )
     begun = folder.config()
     settings = {**begun.settings, **given} if name in (None, begun.model) else given
@@ -143,7 +143,7 @@ def _train(
 
 def _how_to_go_on(folder: RunFolder, data: str, format: str | None) -> str:
     words = ["mpxgat", "train", data, "-o", str(folder.path), *(["--format", format] if format else []), "--resume"]
-    return f"the run is not finished; go on with: {shlex.join(words)}"
+    return f"the run is not finished; continue with: {shlex.join(words)}"
 
 
 def print_training(folder: RunFolder) -> None:

@@ -1,4 +1,4 @@
-"""`mpxgat tune`: search for settings, judged on validation links only."""
+"""`mpxgat tune`: search for settings, evaluated on validation links only."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def tune(
     epochs: EpochsOption = None,
     batch: BatchOption = None,
     prune: Annotated[bool, typer.Option(help="Give up a trial of --trials that does worse than the median.")] = True,
-    jobs: Annotated[int, typer.Option(min=1, help="Trials side by side, each in a process.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Trials in parallel, each in its own process.")] = 1,
     format: FormatOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Find good settings: hide validation links, train each choice without them; run again, a search goes on."""
+    """Find good settings: hide validation links, train each choice without them; run again, a search continues."""
     from mpxgat.tuning.search import Objective, Search, SearchFolder, check_measure
 
     check_measure(measure)
@@ -76,7 +76,7 @@ def tune(
     except KeyboardInterrupt:
         if search.folder.begun:
             # Said without a look at the record: a library that was interrupted while it loaded is of no use any more.
-            print_note("finished trials are on record; the same command goes on with the rest")
+            print_note("finished trials are on record; the same command continues with the rest")
         raise
     _print_result(search, json=json)
 
@@ -109,14 +109,14 @@ def _method(
 
 
 def _validation(data: str, format: str | None, seed: int) -> tuple[MultiplexGraph, str, Split]:
-    """The graph to be tuned on, its label, and the split of it that trials are fitted and judged on."""
+    """The graph to be tuned on, its label, and the split of it that trials are fitted and evaluated on."""
     from mpxgat.splits import load_split, validation_split
 
     if not data.endswith(SPLIT_SUFFIX):
         graph, label = load_data(data, format)
         return graph, label, validation_split(graph, "marked", seed)
     if format is not None:
-        raise SettingError(f"--format {quoted(format)} beside a split, expected none")
+        raise SettingError(f"--format {quoted(format)} with a saved split, expected none")
     split = load_split(data)
     return split.train, data, split.validation(seed)
 
