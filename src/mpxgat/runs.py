@@ -184,7 +184,7 @@ class RunFolder:
         config = self.config()
         if not self.finished:
             raise InputError(
-                f"the run is not finished; go on with: mpxgat train {printable(config.data, 300)} "
+                f"the run is not finished; continue with: mpxgat train {printable(config.data, 300)} "
                 f"-o {printable(self.path, 300)} --resume",
                 self.path,
             )

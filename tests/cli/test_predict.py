@@ -145,4 +145,4 @@ def test_bad_pairs_are_named_with_their_line(trained, model, tmp_path, rows, sai
 
 def test_a_run_that_is_not_finished_is_named(trained, tmp_path):
     (tmp_path / "config.json").write_bytes((trained / "config.json").read_bytes())
-    assert "the run is not finished; go on with: mpxgat train" in refusal(tmp_path, "--top", 3)
+    assert "the run is not finished; continue with: mpxgat train" in refusal(tmp_path, "--top", 3)

@@ -497,7 +497,7 @@ def learn_parts(parts: Sequence[Part], session: Session, batches: str) -> list[T
         results = []
         for number, part in enumerate(parts):
             died = f"{part.label}: the process that trained it died"
-            trained = result_of(futures[number], died, " A run in a folder goes on with --resume")
+            trained = result_of(futures[number], died, " A run in a folder continues with --resume")
             outcome = trained.outcome
             session.report(
                 part.label, EpochReport(outcome.epochs, outcome.epochs, float("nan"), outcome.best_value, {})

@@ -339,7 +339,7 @@ class Search:
                         worker.result()
                 except BrokenProcessPool:
                     raise TrainingError(
-                        "a worker process died, maybe for lack of memory; the same command goes on, with fewer --jobs"
+                        "a worker process died, maybe for lack of memory; the same command continues, with fewer --jobs"
                     ) from None
 
     def _storage(self) -> Storage:
