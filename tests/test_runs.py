@@ -78,7 +78,7 @@ def test_interrupted_and_resumed_it_ends_in_the_same_bytes(undisturbed, tmp_path
     folder = RunFolder(tmp_path / "run")
     interrupted(folder, stop_after)
     assert not folder.finished
-    with pytest.raises(InputError, match="not finished; go on with: mpxgat train data -o"):
+    with pytest.raises(InputError, match="not finished; continue with: mpxgat train data -o"):
         folder.model()
     train(folder)
     assert content(folder) == content(undisturbed)

@@ -68,7 +68,7 @@ def evaluate(
         int | None,
         typer.Option(
             min=1,
-            help="Layers or self-made splits learned in parallel, each in its own process. Default: this machine's "
+            help="Layers or inner splits learned in parallel, each in its own process. Default: this machine's "
             f"processors, in a network of {_WORTH_PROCESSES} nodes and more.",
         ),
     ] = None,

@@ -107,7 +107,7 @@ AddressOption = Annotated[
     typer.Option("--address", help="With --engine ray: the address of a cluster. Without it, a Ray of this machine."),
 ]
 JobsOption = Annotated[
-    int, typer.Option(min=1, help="Layers or self-made splits learned in parallel, each in its own process.")
+    int, typer.Option(min=1, help="Layers or inner splits learned in parallel, each in its own process.")
 ]
 WorkersOption = Annotated[
     int | None,
