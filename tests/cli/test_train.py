@@ -246,3 +246,12 @@ def test_info_says_what_the_same_seed_promises(trained):
     known = RunFolder(trained[0]).config().reproducibility
     assert known["threads"] == 1
     assert f"{known['promise']} (threads 1, MKL_CBWR" in " ".join(run("info", trained[0]).stdout.split())
+
+
+@pytest.mark.parametrize(("model", "said"), [("rules", True), ("mpxgat", False)])
+def test_what_a_model_does_not_use_is_said_once(model, said, tmp_path):
+    (tmp_path / "net.csv").write_text("source,target,layer,weight\na,b,x,2\nb,c,x,1\na,b,y,1\nb,c,y,3\n")
+    settings = [] if model == "rules" else ["--epochs", "1", "--set", "hidden=2"]
+    result = run("train", tmp_path / "net.csv", "-o", tmp_path / "run", "--model", model, *settings)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("does not use the weights of this network") == said

@@ -26,6 +26,7 @@ from mpxgat.cli.options import (
     chosen_model,
     load_data,
     model_option,
+    note_unread,
     parse_settings,
 )
 from mpxgat.cli.output import print_json, print_note, print_table, progress
@@ -85,9 +86,10 @@ def evaluate(
     settings = parse_settings(set or [], config, published, epochs, batch)
     runs_on = chosen_engine(engine, address, workers, jobs or 1)
     name = chosen_model(model, config, _MODEL)
-    make_model(name, **settings)  # a wrong name or setting is reported before anything is read
+    made = make_model(name, **settings)  # a wrong name or setting is reported before anything is read
     with progress(f"reading {data}", quiet=json):
         label, splits = _splits(data, format, protocol, first_seed, seeds)
+    note_unread(made, splits[0].train)
     if jobs is None and not runs_on.always and splits[0].train.n_nodes >= _WORTH_PROCESSES:
         runs_on = chosen_engine(engine, address, workers, os.cpu_count() or 1)
     # A table never shows a model without the rules of thumb; JSON holds what was asked for.

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mpxgat import __version__
+from mpxgat.cli.output import print_note
 from mpxgat.errors import DatasetError, GraphError, InputError, SettingError, printable, quoted
 
 if TYPE_CHECKING:
     from mpxgat.graph import MultiplexGraph
     from mpxgat.matching import Matcher
+    from mpxgat.models import Model
     from mpxgat.training.parallel import Engine
 
 SPLIT_SUFFIX = ".split"
@@ -113,6 +115,12 @@ WorkersOption = Annotated[
     int | None,
     typer.Option("--workers", min=1, help="With --engine ray: tasks at a time. Default: this machine's processors."),
 ]
+
+
+def note_unread(model: Model, graph: MultiplexGraph) -> None:
+    """Say once what of the data a model does not use."""
+    if unread := model.unread(graph):
+        print_note(f"note: the model {model.name} does not use the {' and '.join(unread)} of this network")
 
 
 def load_data(text: str, format: str | None = None) -> tuple[MultiplexGraph, str]:

@@ -26,6 +26,7 @@ from mpxgat.cli.options import (
     chosen_model,
     load_data,
     model_option,
+    note_unread,
     parse_settings,
 )
 from mpxgat.cli.output import print_fields, print_json, print_note, print_table, progress, training_progress
@@ -80,6 +81,7 @@ def train(
     try:
         with progress(f"reading {data}", quiet=json):
             graph, label = load_data(data, format)
+        note_unread(made, graph)
         with folder.locked():
             _train(folder, made, graph, label, side_by_side, save_every, quiet=json)
     except KeyboardInterrupt:

@@ -114,6 +114,7 @@ class Anchored(EmbeddingModel):
 
     name = "anchored"
     description = "attention over the identities of neighbours, shared by all layers; embeds new nodes untrained"
+    reads = frozenset({"features"})
     _settings: AnchoredSettings
 
     def __init__(

@@ -28,6 +28,7 @@ class Auto(Model):
 
     name = "auto"
     description = "the best of evidence, anchored and rules, chosen on validation links"
+    reads = frozenset({"features"})  # by way of `anchored`
 
     def __init__(self, *, seed: int = 0):
         super().__init__(seed=seed)

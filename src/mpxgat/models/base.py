@@ -130,6 +130,7 @@ class Model(ABC):
 
     name: str
     description: str
+    reads: ClassVar[frozenset[str]] = frozenset()  # of "weights" and "features" what it uses beside links
     named_settings: ClassVar[tuple[str, ...]] = ()  # those whose value is a "package.module:Name"
     _settings: Settings = Settings()
     _fixed: Mapping[str, Any] = MappingProxyType({})  # settings that the registered name stands for
@@ -166,6 +167,14 @@ class Model(ABC):
         if self._graph is None:
             raise SettingError(f"the model {self.name!r} is not fitted yet; call fit(graph) first")
         return self._graph
+
+    def unread(self, graph: MultiplexGraph) -> list[str]:
+        """What a graph has and this model does not read: weights, features."""
+        there = {
+            "weights": graph.intra_weight is not None or graph.inter_weight is not None,
+            "features": graph.horizontal_features is not None or graph.vertical_features is not None,
+        }
+        return [name for name, is_there in there.items() if is_there and name not in self.reads]
 
     def fit(self, graph: MultiplexGraph, session: Session | None = None) -> Self:
         """Learn from a graph; returns the model itself. A session brings checkpoints, progress and processes."""

@@ -104,6 +104,7 @@ class GATNE(EmbeddingModel):
 
     name = "gatne"
     description = "skip-gram over random walks; a vector for each type of link, from a base and what neighbours add"
+    reads = frozenset({"features"})
     _settings: GATNESettings
 
     def __init__(

@@ -185,6 +185,7 @@ class MPXGAT(EmbeddingModel):
 
     name = "mpxgat"
     description = "the paper's model: attention within layers, then across them"
+    reads = frozenset({"weights", "features"})
     named_settings = ("f", "g")
     _settings: MPXGATSettings
 

@@ -100,6 +100,7 @@ class GraphSAGE(EmbeddingModel):
 
     name = "graphsage"
     description = "means of neighbours' vectors; intra and inter links are not told apart"
+    reads = frozenset({"features"})
     _settings: SageSettings
 
     def __init__(

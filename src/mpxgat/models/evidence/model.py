@@ -125,6 +125,7 @@ class Evidence(Model):
     description = (
         "structural evidence about a pair, weighed by what was learned on links hidden again; matches with reasons"
     )
+    reads = frozenset({"features"})  # by way of `anchored`
     _settings: EvidenceSettings
 
     def __init__(
