@@ -2,9 +2,10 @@
 
 import json
 import os
+import subprocess
+import sys
 from contextlib import suppress
 from dataclasses import replace
-from multiprocessing import get_context
 
 import pytest
 
@@ -166,22 +167,26 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
             raise AssertionError("it was let in")
 
 
-def _try_to_hold(path):
-    """In another process: exit code 0 if it is let in, 3 if another process is."""
-    try:
-        with RunFolder(path).locked():
-            os._exit(0)
-    except TrainingError:
-        os._exit(3)
+_TRY_TO_HOLD = """
+import sys
+from pathlib import Path
+from mpxgat.errors import TrainingError
+from mpxgat.runs import RunFolder
+
+try:
+    with RunFolder(Path(sys.argv[1])).locked():
+        pass
+except TrainingError:
+    sys.exit(3)
+"""
 
 
 def test_two_processes_cannot_both_hold_a_folder(tmp_path):
     folder = RunFolder(tmp_path / "run")
-    other = get_context("spawn").Process(target=_try_to_hold, args=(folder.path,))
+    other = [sys.executable, "-c", _TRY_TO_HOLD, str(folder.path)]
     with folder.locked():
-        other.start()
-        other.join()
-    assert other.exitcode == 3
+        assert subprocess.run(other, check=False).returncode == 3
+    assert subprocess.run(other, check=False).returncode == 0
 
 
 def test_who_opened_the_lock_file_before_locks_the_same_as_who_comes_later(tmp_path):
