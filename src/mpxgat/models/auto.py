@@ -13,7 +13,7 @@ from mpxgat.io.arrays import Arrays
 from mpxgat.matching.match import Candidates, Matches
 from mpxgat.matching.reasons import Explanation
 from mpxgat.models.anchored import Anchored
-from mpxgat.models.base import Model, Positions, Scores, Vectors
+from mpxgat.models.base import EmbeddingModel, Model, Positions, Scores, Vectors
 from mpxgat.models.evidence import Evidence
 from mpxgat.models.rules import Rules
 from mpxgat.training.parallel import Session
@@ -66,6 +66,11 @@ class Auto(Model):
     def training_summary(self) -> dict[str, Any]:
         """What was chosen, the trials, and the matcher's own summary."""
         return {"chosen": self.chosen.name, "trials": self.trials, **self.matcher.training_summary()}
+
+    @property
+    def embedding(self) -> EmbeddingModel | None:
+        """That of the chosen model, or of the matcher."""
+        return self.chosen.embedding or self.matcher.embedding
 
     def embeddings(self) -> tuple[Vectors, Vectors]:
         """(n, d) horizontal and vertical vectors; see `Evidence.embeddings`."""

@@ -10,7 +10,7 @@ import difflib
 import inspect
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from importlib import import_module
 from os import PathLike
@@ -28,6 +28,9 @@ from mpxgat.system import is_out_of_memory
 from mpxgat.training.parallel import Session
 
 if TYPE_CHECKING:  # models that do not train must not wait for torch
+    from torch import Tensor
+
+    from mpxgat.nn.attention import Neighbourhood
     from mpxgat.training.links import Stream
     from mpxgat.training.loop import Outcome
 
@@ -208,6 +211,27 @@ class Model(ABC):
         raise SettingError(f"the model {self.name!r} has no vectors of nodes")
 
     @property
+    def embedding(self) -> EmbeddingModel | None:
+        """The model that gives nodes their vectors: this one, or a part of it; None if there is none."""
+        return None
+
+    @property
+    def chosen(self) -> Model:
+        """The model that scores: this one, or the one that it chose."""
+        return self
+
+    @property
+    def trials(self) -> dict[str, float]:
+        """Validation AUC by name of what a model chose from; empty where nothing was chosen."""
+        return {}
+
+    def attention_by_part(self) -> Iterator[tuple[str, Neighbourhood, tuple[Tensor, ...]]]:
+        """For each network trained that has attention: its label, who hears whom, and the weights of every block, (E,
+        heads) each.
+        """
+        return iter(())
+
+    @property
     def history(self) -> History:
         """For every network trained, a row for each validation: epoch, loss, validation AUC, further readings."""
         return {}
@@ -291,6 +315,11 @@ class EmbeddingModel(Model):
     def embeddings(self) -> tuple[Vectors, Vectors]:
         """`horizontal` and `vertical`."""
         return self.horizontal, self.vertical
+
+    @property
+    def embedding(self) -> EmbeddingModel:
+        """The model itself."""
+        return self
 
     @property
     def history(self) -> History:

@@ -12,7 +12,6 @@ from mpxgat.evaluation import Repetitions, Summary
 from mpxgat.experiments.graphs import GraphSpec
 from mpxgat.experiments.records import CellRecord
 from mpxgat.experiments.tables import published_figures, summary_of
-from mpxgat.models.auto import Auto
 from mpxgat.models.base import make_model
 from mpxgat.report import charts
 from mpxgat.report.charts import Value
@@ -97,7 +96,7 @@ def results_sections(records: Iterable[CellRecord]) -> list[Section]:
 
 def _of_one_split(scored: Scored) -> Reached:
     model = scored.held_out.model
-    label = f"auto ({model.chosen.name})" if isinstance(model, Auto) else model.name
+    label = model.name if model.chosen is model else f"{model.name} ({model.chosen.name})"
     values = {"intra.auc": scored.intra.together.auc(), "inter.auc": scored.inter.together.auc()}
     known = {measure: Summary.of([value]) for measure, value in values.items() if not math.isnan(value)}
     return Reached(model.name, label, known)

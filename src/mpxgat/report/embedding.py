@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpxgat.graph import MultiplexGraph
-from mpxgat.models.auto import Auto
-from mpxgat.models.base import EmbeddingModel, Model, Vectors
-from mpxgat.models.evidence.model import Evidence
+from mpxgat.models.base import Model, Vectors
 from mpxgat.report import charts
 from mpxgat.report.charts import Rows
 from mpxgat.report.page import Figure, Section
@@ -26,7 +24,7 @@ _Projection = Callable[[Vectors, int], NDArray[np.float64]]
 
 def embedding_section(model: Model) -> Section | None:
     """Maps of the horizontal and the vertical embeddings, coloured by layer and by community; None without them."""
-    embedding = embedding_of(model)
+    embedding = model.embedding
     if embedding is None:
         return None
     graph = model.graph
@@ -47,15 +45,6 @@ def embedding_section(model: Model) -> Section | None:
         f"across layers. The maps show them flattened to two dimensions.{whose}{part}"
     )
     return Section("embedding", "Maps of the embeddings", summary, figures)
-
-
-def embedding_of(model: Model) -> EmbeddingModel | None:
-    """The model that gives nodes their vectors: the model itself or a part of it; None if there is none."""
-    if isinstance(model, Auto):
-        return embedding_of(model.chosen) or embedding_of(model.matcher)
-    if isinstance(model, Evidence):
-        return model.anchored
-    return model if isinstance(model, EmbeddingModel) else None
 
 
 def principal_components(vectors: Vectors, seed: int) -> NDArray[np.float64]:

@@ -12,10 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from mpxgat.models.auto import Auto
 from mpxgat.models.base import Model
-from mpxgat.models.evidence.model import Evidence
-from mpxgat.models.mpxgat import MPXGAT
 from mpxgat.nn.attention import Neighbourhood
 from mpxgat.report import charts
 from mpxgat.report.charts import Row, Rows
@@ -32,12 +29,12 @@ _BETA = "beta"
 def training_section(model: Model) -> Section | None:
     """Figures about a model's training; None if nothing was trained."""
     history, whose = _history(model)
-    figures = [*(_trials(model) if isinstance(model, Auto) else []), *_over_time(history)]
+    figures = [*_trials(model), *_over_time(history)]
     summary = f"How the model {model.name!r} was trained.{whose}"
     return Section("training", "Training", summary, figures) if figures else None
 
 
-def demo_training_section(auto: Auto, mpxgat: MPXGAT) -> Section:
+def demo_training_section(auto: Model, mpxgat: Model) -> Section:
     """The trials of one model and the training of another."""
     summary = (
         "What 'auto' tried before it chose, and how 'mpxgat' was trained: each layer for itself, then between layers."
@@ -47,18 +44,15 @@ def demo_training_section(auto: Auto, mpxgat: MPXGAT) -> Section:
 
 def _history(model: Model) -> tuple[History, str]:
     """The rows of a model's training, and a sentence if it is the training of a part of it."""
-    chosen = model.chosen if isinstance(model, Auto) else model
+    chosen = model.chosen
     sentence = f" Chosen was {chosen.name!r}." if chosen is not model else ""
-    if isinstance(chosen, Evidence):
-        embeddings = chosen.anchored
-        if embeddings is None:
-            return {}, sentence
-        return embeddings.history, f"{sentence} The curves are those of the embeddings that are part of its evidence."
-    history: History = getattr(chosen, "history", {})  # only models that are trained have one
-    return history, sentence
+    if chosen.history or chosen.embedding is None:
+        return chosen.history, sentence
+    sentence += " The curves are those of the embeddings that are part of its evidence."
+    return chosen.embedding.history, sentence
 
 
-def _trials(model: Auto) -> list[Figure]:
+def _trials(model: Model) -> list[Figure]:
     """Validation AUC of everything that was tried, if anything was."""
     if not model.trials:
         return []
@@ -134,8 +128,6 @@ class Spread:
 
 def attention_section(model: Model) -> Section | None:
     """Figures about attention; None for models without it."""
-    if not isinstance(model, MPXGAT):
-        return None
     spreads = [spread for spread in attention_spreads(model) if len(spread.own)][-_MOST_SPREADS:]
     if not spreads:
         return None
@@ -163,7 +155,7 @@ def attention_section(model: Model) -> Section | None:
     return Section("attention", "Attention", summary, figures)
 
 
-def attention_spreads(model: MPXGAT) -> Iterator[Spread]:
+def attention_spreads(model: Model) -> Iterator[Spread]:
     """One for each layer, then one for the links between layers."""
     for label, around, blocks in model.attention_by_part():
         weights = torch.cat(list(blocks), dim=1).numpy().astype(np.float64)

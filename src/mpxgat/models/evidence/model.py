@@ -187,6 +187,11 @@ class Evidence(Model):
         _ = self.graph
         return self._rules
 
+    @property
+    def embedding(self) -> Anchored | None:
+        """See `anchored`."""
+        return self.anchored
+
     def embeddings(self) -> tuple[Vectors, Vectors]:
         """(n, d) horizontal and vertical vectors of the embeddings inside; SettingError if there are none."""
         if self.anchored is None:
