@@ -28,7 +28,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Measures:
-    """How well some pairs were told apart: ``values`` by name (``auc``, ``ap``, …; NaN where undefined)."""
+    """How well links were ranked above non-links: ``values`` by name (``auc``, ``ap``, …; NaN where undefined)."""
 
     positives: int
     negatives: int

@@ -22,7 +22,7 @@ from scipy import sparse
 from mpxgat.errors import GraphError, InputError, SettingError, printable, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays, graph_from_arrays, graph_to_arrays, read_arrays, write_arrays
-from mpxgat.pairs import canonical_links, label_components, pair_keys
+from mpxgat.pairs import canonical_links, label_components, pair_keys, row_parts
 
 __all__ = [
     "PROTOCOLS",
@@ -92,7 +92,8 @@ class InterNegatives:
         for position, a in enumerate(present):
             for b in present[position + 1 :]:
                 cols = np.flatnonzero(self.layer == b)
-                for rows in _row_chunks(np.flatnonzero(self.layer == a), len(cols), max_pairs):
+                inside = np.flatnonzero(self.layer == a)
+                for rows in (inside[part] for part in row_parts(inside, len(cols), max_pairs)):
                     mask = self.unit[rows][:, None] != self.unit[cols][None, :]
                     yield PairBlock((int(a), int(b)), self.nodes[rows], self.nodes[cols], mask)
 
@@ -126,7 +127,7 @@ class IntraNegatives:
         )
         for a in np.unique(self.layer):
             inside = np.flatnonzero(self.layer == a)  # a run of places, as nodes are sorted by layer
-            for rows in _row_chunks(inside, len(inside), max_pairs):
+            for rows in (inside[part] for part in row_parts(inside, len(inside), max_pairs)):
                 cols = inside[inside > rows[0]]
                 if not len(cols):
                     continue
@@ -145,12 +146,6 @@ class IntraNegatives:
         key = self.nodes[rows].astype(np.uint64)[:, None] << np.uint64(32) | self.nodes[cols].astype(np.uint64)
         salt = _mixed(np.array([self.seed], dtype=np.uint64))
         return _mixed(key ^ salt) < np.uint64(self.share * 2.0**64)
-
-
-def _row_chunks(rows: NDArray[np.int64], width: int, max_pairs: int) -> Iterator[NDArray[np.int64]]:
-    step = max(1, max_pairs // max(width, 1))
-    for start in range(0, len(rows) if width else 0, step):
-        yield rows[start : start + step]
 
 
 def _mixed(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -172,7 +167,7 @@ _VALIDATION = 1  # what random numbers are for
 
 @dataclass(frozen=True, eq=False)
 class IntraTargets:
-    """Intra pairs to be told apart: ``positives`` (p, 2) are links hidden from training."""
+    """Intra pairs to be scored: ``positives`` (p, 2) are links hidden from training."""
 
     positives: NDArray[np.int32]
     negatives: IntraNegatives
@@ -180,7 +175,7 @@ class IntraTargets:
 
 @dataclass(frozen=True, eq=False)
 class InterTargets:
-    """Inter pairs to be told apart: ``positives`` (p, 2) are links hidden from training."""
+    """Inter pairs to be scored: ``positives`` (p, 2) are links hidden from training."""
 
     positives: NDArray[np.int32]
     negatives: InterNegatives
@@ -188,7 +183,7 @@ class InterTargets:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A training graph and the pairs it is judged on."""
+    """A training graph and the pairs it is evaluated on."""
 
     protocol: str
     seed: int

@@ -45,11 +45,12 @@ def set_reproducible_maths() -> None:
 
     ``MKL_CBWR``: MKL chooses its kernels by processor and number of threads, and they add in different orders. In this
     mode one seed gives the same bytes on any number of threads (it costs some 3 % of a training). Only Intel processors
-    honour it, so it is set on these alone. ``OMP_WAIT_POLICY``: threads that spin while they wait for each other make
+    honour it, so it is set on these alone; and not once torch is loaded, when it would be a promise without effect.
+    ``OMP_WAIT_POLICY``: threads that spin while they wait for each other make
     training a hundred times slower as soon as another program wants a core. What the user has set stays.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    if processor() == "intel":
+    if processor() == "intel" and "torch" not in sys.modules:
         os.environ.setdefault("MKL_CBWR", "AVX2,STRICT")
 
 

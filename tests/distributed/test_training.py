@@ -13,6 +13,7 @@ from mpxgat.distributed.training import SharedTrainee, keep_own_rows, learn_in_g
 from mpxgat.errors import ResumeError, SettingError
 from mpxgat.models.mpxgat import MPXGAT
 from mpxgat.nn.ops import link_loss
+from mpxgat.training.batches import encode
 from mpxgat.training.checkpoint import Checkpoint
 from mpxgat.training.links import cut_validation
 from mpxgat.training.parallel import Processes, Session, raise_first
@@ -71,7 +72,7 @@ def test_the_gradient_is_that_of_all_shares_together(kind, graph):
         non_links = part.sampler().draw(len(links), rng)
         around = plan.around(np.concatenate([links.ravel(), non_links.ravel()]), rng)
         pairs = [torch.from_numpy(around.places(each)) for each in (links, non_links)]
-        parts.append(link_loss(network.encode(plain, around), *pairs) * len(links) / len(rows))
+        parts.append(link_loss(encode(network, plain, around), *pairs) * len(links) / len(rows))
     expected = torch.stack(parts).sum()
     expected.backward()
     assert loss.detach() == pytest.approx(expected.detach())

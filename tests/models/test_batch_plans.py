@@ -8,7 +8,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
-from mpxgat.training.batches import EVERYONE, BatchTrainee, SampledPlan
+from mpxgat.training.batches import EVERYONE, BatchTrainee, SampledPlan, encode
 from mpxgat.training.links import LinkTrainee, Stream, cut_validation
 from tests.examples import random_graph
 from tests.models.batch_parts import couples, part_of, ring, with_everything
@@ -78,7 +78,7 @@ def test_with_every_neighbour_the_ends_of_a_batch_are_embedded_as_in_full_batch(
     ends = np.array([4, 9, 30])
     scope = SampledPlan(network, 8, (EVERYONE,) * 3).around(ends, np.random.default_rng(0))
     assert len(scope.nodes) < part.n_nodes
-    found = network.encode(net, scope)[torch.from_numpy(scope.places(ends))]
+    found = encode(network, net, scope)[torch.from_numpy(scope.places(ends))]
     assert torch.allclose(found, everyone[torch.from_numpy(ends)], atol=1e-6)
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from mpxgat.nn import attention
-from mpxgat.nn.attention import LinearMessages, RowMessages
+from mpxgat.nn import projection
+from mpxgat.nn.projection import LinearMessages, RowMessages
 
 
 def double(*shape):
@@ -14,7 +14,7 @@ def double(*shape):
 @pytest.mark.parametrize("piece", [3, 1024], ids=["pieces", "one piece"])
 @pytest.mark.parametrize("frozen", [True, False])
 def test_linear_messages_are_their_rows(piece, frozen, monkeypatch):
-    monkeypatch.setattr(attention, "_ROWS_AT_ONCE", piece)
+    monkeypatch.setattr(projection, "_ROWS_AT_ONCE", piece)
     out, scale, x, Z, b = double(7, 2, 3), double(7, 2), double(7, 4), double(4, 6), double(6)
     x.requires_grad_(not frozen)
     factor = double(7, 1)

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from mpxgat.errors import SettingError, TrainingError
-from mpxgat.nn.attention import SomeRows, table
+from mpxgat.nn.projection import SomeRows, table
 from mpxgat.training.checkpoint import Checkpoint
 from mpxgat.training.loop import Schedule, train
 

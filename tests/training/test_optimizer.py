@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from mpxgat.nn.attention import SomeRows, table
+from mpxgat.nn.projection import SomeRows, table
 from mpxgat.training.loop import EagerAdam
 
 

@@ -47,7 +47,8 @@ def train(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="RUN", help="The folder to keep the run in.")],
     model: Annotated[str | None, model_option(_MODEL)] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help=f"The same seed gives the same bytes. Default: {_SEED}.")
+        int | None,
+        typer.Option(min=0, help=f"The same seed gives the same bytes on the same machine. Default: {_SEED}."),
     ] = None,
     epochs: EpochsOption = None,
     batch: BatchOption = None,

@@ -18,9 +18,10 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 from mpxgat.distributed.group import Group
-from mpxgat.nn.attention import Input, Neighbourhood, OneHot, Projected, SomeRows
-from mpxgat.nn.mpxgat import HorizontalBlock, HorizontalNet, evaluating
-from mpxgat.training.batches import Net, Plan, SampledPlan, Surroundings, UnitPlan, ranges
+from mpxgat.nn.attention import Neighbourhood
+from mpxgat.nn.mpxgat import HorizontalBlock, HorizontalNet, Net, evaluating
+from mpxgat.nn.projection import Input, OneHot, Projected, SomeRows
+from mpxgat.training.batches import Plan, SampledPlan, Surroundings, UnitPlan, encode, ranges
 
 Nodes = NDArray[np.int64]
 
@@ -135,7 +136,7 @@ def _embed_own_units(plan: UnitPlan, net: Net, owners: Owners) -> Tensor:
         if not len(places):
             continue
         part = plan.units.around(owners.own[places])
-        rows = plan.network.encode(cast(Net, with_own_rows), part)
+        rows = encode(plan.network, cast(Net, with_own_rows), part)
         own = rows.new_empty(len(owners.own), rows.shape[1]) if own is None else own
         own[torch.from_numpy(owners.place[part.nodes])] = rows
     return torch.empty(0, 0) if own is None else own
@@ -145,7 +146,7 @@ def _embed_own_units(plan: UnitPlan, net: Net, owners: Owners) -> Tensor:
 def embed_own_nodes(
     net: HorizontalNet, x: Input, surroundings: Surroundings, weights: Tensor | None, owners: Owners
 ) -> Tensor:
-    """(own, out) what `HorizontalNet.embed_in_pieces` gives the worker's own nodes (but for rounding).
+    """(own, out) what `HorizontalNet.embed_in_chunks` gives the worker's own nodes (but for rounding).
 
     net         in evaluation mode, its tables with the rows of the worker's own nodes
     x           features of all nodes, or `OneHot`
@@ -165,7 +166,7 @@ def embed_own_nodes(
                 continue
             heads = shape[0]
             t = found[:, heads:].reshape(-1, *shape)
-            rows = block.in_pieces(Projected(left[torch.from_numpy(places)], found[:, :heads], t, b), around)
+            rows = block.in_chunks(Projected(left[torch.from_numpy(places)], found[:, :heads], t, b), around)
             h = rows.new_empty(len(owners.own), rows.shape[1]) if h is None else h
             h[torch.from_numpy(places)] = rows
     return torch.empty(0, 0) if h is None else h

@@ -24,9 +24,10 @@ from mpxgat.distributed.group import Alone, Group, as_first, from_everyone
 from mpxgat.distributed.sharding import Nodes, Owners, embed_own
 from mpxgat.errors import TrainingError, printable
 from mpxgat.metrics import auc
-from mpxgat.nn.attention import Input, OneHot, SomeRows, table
+from mpxgat.nn.mpxgat import Net
 from mpxgat.nn.ops import link_loss, pair_scores
-from mpxgat.training.batches import Net, Plan
+from mpxgat.nn.projection import Input, OneHot, SomeRows, table
+from mpxgat.training.batches import Plan, encode
 from mpxgat.training.checkpoint import Checkpoint, Parameters, TrainingState
 from mpxgat.training.links import LinkTrainee, NegativeSampler, Stream, ValidationLinks, as_tensor
 from mpxgat.training.loop import EpochReport
@@ -187,7 +188,7 @@ class SharedTrainee(LinkTrainee):
             result = torch.func.functional_call(self._net, read, given, {"generator": generator})
             return cast(Tensor, result)
 
-        embeddings = self._plan.network.encode(cast(Net, net), part, stream.at(1).torch())
+        embeddings = encode(self._plan.network, cast(Net, net), part, stream.at(1).torch())
         places = (as_tensor(part.places(pairs), self._device) for pairs in (links, non_links))
         loss = link_loss(embeddings, *places) * (len(links) / batch)
         wanted = [*self._everyones, *read.values()]

@@ -1,6 +1,6 @@
 """AN AUDIT, NOT AN EVALUATION: how the published inter-layer figures of MPXGAT arise.
 
-Nothing here may be used to judge a model. The first two figures below are computed the way the authors' public code
+Nothing here may be used to evaluate a model. The first two figures below are computed the way the authors' public code
 computes them, with the test links inside the network; they are shown so that the published ones can be understood.
 Only the command `mpxgat audit` imports this file (a check of the import rules sees to it).
 

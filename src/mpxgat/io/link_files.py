@@ -20,7 +20,7 @@ from mpxgat.io.columns import find_nodes, number_layers
 from mpxgat.io.csv_tables import CsvTable, csv_bytes, read_csv_table, with_formulas, without_formulas
 from mpxgat.io.files import write_files
 from mpxgat.io.parquet import parquet_bytes, read_parquet_table
-from mpxgat.io.tables import Table, needed_text
+from mpxgat.io.tables import Table, required_text
 
 _CSV, _PARQUET = (".csv", ".csv.gz"), ".parquet"
 _COLUMNS = ("source", "source_layer", "target", "target_layer")
@@ -32,7 +32,7 @@ Positions = NDArray[np.int64]
 def read_pairs(path: Path, graph: MultiplexGraph) -> Positions:
     """(k, 2) positions of the pairs in a file; InputError names the line of a node that is not in the graph."""
     table = _read(path)
-    columns = {name: needed_text(table, name) for name in _COLUMNS}
+    columns = {name: required_text(table, name) for name in _COLUMNS}
     if isinstance(table, CsvTable):
         columns = {name: with_formulas(column) for name, column in columns.items()}
     ends = [_positions(columns, graph, end, table) for end in ("source", "target")]

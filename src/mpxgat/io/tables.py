@@ -92,12 +92,12 @@ def graph_from_tables(edges: Table, nodes: Table | None) -> MultiplexGraph:
     if nodes is None:
         layers = names_in_order([source_layers] if target_layers is None else [source_layers, target_layers])
     else:
-        layers = names_in_order([needed_text(nodes, "layer")])
+        layers = names_in_order([required_text(nodes, "layer")])
     source_layer = number_layers(source_layers, layers, edges.error)
     target_layer = source_layer if target_layers is None else number_layers(target_layers, layers, edges.error)
     weight = edges.numbers(_WEIGHT) if _WEIGHT in edges.names else None
     edge_table = EdgeTable(
-        needed_text(edges, "source"), source_layer, needed_text(edges, "target"), target_layer, weight
+        required_text(edges, "source"), source_layer, required_text(edges, "target"), target_layer, weight
     )
     node_table = None if nodes is None else _node_table(nodes, layers)
     try:
@@ -137,10 +137,10 @@ def _layer_columns(edges: Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray | Non
         if "target_layer" in edges.names:
             raise edges.header_error("columns 'layer' and 'target_layer', expected 'source_layer' and 'target_layer'")
         return edges.text("layer"), None
-    return needed_text(edges, "source_layer"), needed_text(edges, "target_layer")
+    return required_text(edges, "source_layer"), required_text(edges, "target_layer")
 
 
-def needed_text(table: Table, name: str) -> pa.ChunkedArray:
+def required_text(table: Table, name: str) -> pa.ChunkedArray:
     """The column called ``name``; InputError if there is none."""
     if name not in table.names:
         found = ", ".join(quoted(known) for known in table.names[:10])
@@ -149,8 +149,8 @@ def needed_text(table: Table, name: str) -> pa.ChunkedArray:
 
 
 def _node_table(nodes: Table, layers: Sequence[str]) -> NodeTable:
-    ids = needed_text(nodes, "id")
-    layer = number_layers(needed_text(nodes, "layer"), layers, nodes.error)
+    ids = required_text(nodes, "id")
+    layer = number_layers(required_text(nodes, "layer"), layers, nodes.error)
     attributes = {
         name: nodes.optional_text(name).cast(pa.large_string()).combine_chunks()
         for name in nodes.names

@@ -187,18 +187,18 @@ class Anchored(EmbeddingModel):
         def views_of(hidden: MultiplexGraph, nodes: Nodes) -> Views:
             return see(hidden, np.arange(hidden.n_nodes), rows, settings.hops, nodes=nodes)[0]
 
-        tasks, judged = make_tasks(graph, settings.splits, views_of, self._stream(_TASKS))
+        tasks, validated = make_tasks(graph, settings.splits, views_of, self._stream(_TASKS))
         if settings.links_in_a_step is None:
             check_fits(full_batch_bytes(tasks), "a step with all links of a split", "batch = auto needs less")
         numbers = np.concatenate([task.views.numbers for task in tasks])  # of nodes whose links are hidden
         if not len(numbers):
             numbers = views_of(graph, self._identity).numbers
         net = self._new_net(graph.n_layers, numbers).to(device)
-        trainee = AnchoredTrainee(net, tasks, judged, settings, self._stream(_EPOCHS), device)
+        trainee = AnchoredTrainee(net, tasks, validated, settings, self._stream(_EPOCHS), device)
         report = partial(session.report, _PART)
         self._outcomes[_PART] = train(trainee, settings.schedule, session.checkpoint(_FILE), report)
         self._net = net
-        del tasks, judged, trainee  # their views are as large as those of the graph
+        del tasks, validated, trainee  # their views are as large as those of the graph
         views, self._background = see(graph, self._identity, rows, settings.hops)
         self._horizontal, self._vertical = self._embed(views)
 

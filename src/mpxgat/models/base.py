@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from mpxgat.errors import GraphError, InputError, SettingError, printable, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays, graph_from_arrays, graph_to_arrays, read_arrays, write_arrays
+from mpxgat.pairs import PairGrid, PairList
 from mpxgat.system import is_out_of_memory
 from mpxgat.training.parallel import Session
 
@@ -39,7 +40,6 @@ GRAPH, STATE = "graph.", "state."  # prefixes of the arrays in a saved model
 AUTO, FULL = "auto", "full"  # what the setting ``batch`` may be beside a number
 _BEYOND_WHOLE = 2**63  # of 64 bits, with which everything computes
 _WORDS = {"int": "a whole number", "float": "a number", "str": "a text"}
-_PAIRS_AT_ONCE = 1 << 16
 
 Scores = NDArray[np.float64]
 Positions = NDArray[np.integer[Any]]
@@ -350,14 +350,13 @@ class EmbeddingModel(Model):
 
     def score_block(self, rows: Positions, cols: Positions) -> Scores:
         """One matrix product."""
-        vectors = self.horizontal if self._is_intra(rows, cols) else self.vertical
-        return vectors[rows].astype(np.float64) @ vectors[cols].astype(np.float64).T
+        return PairGrid(rows, cols).dots(self.horizontal if self._is_intra(rows, cols) else self.vertical)
 
     def _score_intra(self, pairs: NDArray[np.int64]) -> Scores:
-        return _dots(self.horizontal, pairs)
+        return PairList(pairs).dots(self.horizontal)
 
     def _score_inter(self, pairs: NDArray[np.int64]) -> Scores:
-        return _dots(self.vertical, pairs)
+        return PairList(pairs).dots(self.vertical)
 
     def _state(self) -> Arrays:
         return {"horizontal": self.horizontal, "vertical": self.vertical}
@@ -378,16 +377,6 @@ class EmbeddingModel(Model):
         _ = self.graph  # says so if the model is not fitted
         assert vectors is not None
         return vectors
-
-
-def _dots(vectors: Vectors, pairs: NDArray[np.int64]) -> Scores:
-    scores = np.empty(len(pairs), dtype=np.float64)
-    for start in range(0, len(pairs), _PAIRS_AT_ONCE):
-        first, second = pairs[start : start + _PAIRS_AT_ONCE].T
-        scores[start : start + _PAIRS_AT_ONCE] = np.einsum(
-            "ij,ij->i", vectors[first].astype(np.float64), vectors[second].astype(np.float64)
-        )
-    return scores
 
 
 # ---- models by name ------------------------------------------------------------------------------------------------

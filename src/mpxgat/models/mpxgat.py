@@ -31,8 +31,7 @@ from mpxgat.models.mpxgat_parts import (
     sizes_text,
 )
 from mpxgat.nn.attention import Neighbourhood
-from mpxgat.nn.mpxgat import MakeF, MakeG, Style, Widths, preset
-from mpxgat.training.batches import Net
+from mpxgat.nn.mpxgat import MakeG, MakeMap, Net, Style, Widths, preset
 from mpxgat.training.checkpoint import Parameters
 from mpxgat.training.links import Stream, chosen_device
 from mpxgat.training.loop import Schedule
@@ -212,7 +211,7 @@ class MPXGAT(EmbeddingModel):
         device: str = MPXGATSettings.device,
         batch: int | str = MPXGATSettings.batch,
         shares: int = MPXGATSettings.shares,
-        f: MakeF | str | None = None,
+        f: MakeMap | str | None = None,
         g: MakeG | str | None = None,
         horizontal: str = MPXGATSettings.horizontal,
         vertical: str = MPXGATSettings.vertical,

@@ -19,21 +19,23 @@ from torch import Tensor
 
 from mpxgat.graph import MultiplexGraph
 from mpxgat.models.base import AUTO, FULL
-from mpxgat.nn.attention import Input, Neighbourhood, OneHot
-from mpxgat.nn.mpxgat import HorizontalNet, VerticalNet, Widths, unit_rows, without_horizontal_part
+from mpxgat.nn.attention import Neighbourhood
+from mpxgat.nn.mpxgat import HorizontalNet, Net, VerticalNet, Widths, unit_rows, without_horizontal_part
+from mpxgat.nn.projection import Input, OneHot
 from mpxgat.system import batch_bytes, check_fits, fits, listed_bytes, rows_bytes, training_bytes
-from mpxgat.training.batches import BatchTrainee, Net, Network, Plan, SampledPlan, UnitPlan
+from mpxgat.training.batches import BatchTrainee, Plan, SampledPlan, UnitPlan
 from mpxgat.training.checkpoint import Checkpoint, Parameters
 from mpxgat.training.links import (
     BetweenLayers,
     LinkTrainee,
     NegativeSampler,
+    Network,
     Stream,
     WithinLayer,
     chosen_device,
     cut_validation,
 )
-from mpxgat.training.loop import EpochReport, Outcome, Place, Schedule, train
+from mpxgat.training.loop import EpochReport, Outcome, Schedule, StateStore, train
 from mpxgat.training.parallel import Session, at_once, is_worth_workers, result_of
 
 if TYPE_CHECKING:
@@ -139,7 +141,7 @@ class Part(ABC):
         net, schedule = self.new_net().to(device), self.schedule
         network = self.network(parts.training_rows, device)
         trainee: LinkTrainee
-        place: Place | None = checkpoint
+        place: StateStore | None = checkpoint
         if self.is_shared:
             from mpxgat.distributed.training import share
 

@@ -99,7 +99,7 @@ class GraphSAGE(EmbeddingModel):
     """One embedding for both kinds of link. The arguments are described by `SageSettings`."""
 
     name = "graphsage"
-    description = "means of neighbours' vectors; intra and inter links are not told apart"
+    description = "means of neighbours' vectors; intra and inter links count alike"
     reads = frozenset({"features"})
     _settings: SageSettings
 

@@ -1,6 +1,6 @@
 """Neural networks in plain PyTorch. They take tensors, not graphs; MPXGAT is read in `mpxgat.nn.mpxgat`."""
 
-from mpxgat.nn.attention import Neighbourhood, OneHot, SomeRows
+from mpxgat.nn.attention import Neighbourhood
 from mpxgat.nn.mpxgat import (
     PAPER,
     PRESETS,
@@ -19,6 +19,7 @@ from mpxgat.nn.mpxgat import (
     unit_rows,
 )
 from mpxgat.nn.ops import link_loss, pair_scores
+from mpxgat.nn.projection import OneHot, SomeRows
 
 __all__ = [
     "PAPER",

@@ -8,8 +8,8 @@ For every head, with l_i = <v_i, s_i> and r_j = <v_j, t_j>:
 
 Both passes go over edges sorted by receiver; nothing of size (E, heads, out) is ever made. The backward pass sums the
 same entries sorted by sender, which in an undirected network is the same list in another order. In this order below:
-who sends to whom; from inputs to l, r and t; the sum over j; the horizontal messages; the sum without gradients, piece
-by piece; and every message by itself, for those who bring their own g.
+who sends to whom; the sum over j; the sum without gradients, chunk by chunk; and every message by itself, for those who
+bring their own g. What the nodes send is made in `mpxgat.nn.projection`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,11 +25,12 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F  # noqa: N812
 
 from mpxgat.errors import GraphError
-from mpxgat.nn.ops import SLOPE, add_row, column_sums, dot_bags, products, sum_rows
+from mpxgat.nn.ops import SLOPE, dot_bags, sum_rows
+from mpxgat.nn.projection import Projected
 
-EDGES_AT_ONCE = 1 << 18  # in a piece, where nodes are embedded piece by piece
-_GATHERED_AT_ONCE = 1 << 20  # numbers in a piece of gathered rows
-_ROWS_AT_ONCE = 1024  # of horizontal messages: a few megabytes
+EDGES_AT_ONCE = 1 << 18  # in a chunk, where nodes are embedded chunk by chunk
+# Picking the rows of messages that are sent costs about a quarter of the product: above this share it does not pay.
+_LARGEST_SHARE = 0.75
 
 # ---- who sends to whom ---------------------------------------------------------------------------------------------
 
@@ -168,221 +169,12 @@ def _check(n_nodes: int, links: Tensor) -> None:
         raise GraphError(f"a link joins node {int(links[loops][0, 0])} with itself; self-loops are added by themselves")
 
 
-# ---- from inputs to the halves of the logit and the messages -------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class OneHot:
-    """The n × n identity as input, never materialised: ``W · onehot(i)`` is row i of W."""
-
-    n_nodes: int
-
-
-@dataclass(frozen=True, eq=False)
-class SomeRows:
-    """Rows of the n × n identity as input: those of ``nodes`` (k,), ascending, none twice.
-
-    Only the rows of W that belong to them are read, and the gradient of W is a sparse tensor with these rows: what a
-    step costs does not depend on n.
-    """
-
-    nodes: Tensor
-
-
-Input = Tensor | OneHot | SomeRows
-
-
-class Projected(NamedTuple):
-    """What a transform makes of the nodes."""
-
-    left: Tensor  # (n, heads) receiver's half of the logit
-    right: Tensor  # (n, heads) sender's half
-    t: Tensor  # (n, heads, out) messages
-    b: Tensor | None  # (heads, out) what every message has besides; t + b need not be made
-
-
-def project_separately(
-    h: Input,
-    W_i: Tensor,
-    b_i: Tensor,
-    v_i: Tensor,
-    W_j: Tensor,
-    b_j: Tensor,
-    v_j: Tensor,
-    needed: Tensor | None,
-) -> Projected:
-    """From s = h W_i + b_i and t = h W_j + b_j: <v_i, s>, <v_j, t> and t; W (inputs, heads*out), v (heads, out).
-
-    Only the dot product of s is needed, so s is never made: <v, W h + b> = h · <v, W> + <v, b>, where <v, W> is one
-    column for each head. That spares the paper's second matrix product.
-
-    needed  (n, heads) which messages will be used; others may be anything finite. None: all
-    """
-    b = b_j.view_as(v_j)
-    if not isinstance(h, Tensor):  # every matrix is its own product
-        left = add_row(head_dots(table(W_i, h), v_i), head_dots(b_i[None], v_i).squeeze(0))
-        right, t = table_rows(table(W_j, h), on_diagonal(v_j))
-        right = add_row(right, head_dots(b_j[None], v_j).squeeze(0))
-        return Projected(left, right, t.view(-1, *v_j.shape), b)
-    u = torch.cat([head_dots(W_i, v_i), head_dots(W_j, v_j)], 1)  # (inputs, 2*heads)
-    c = torch.cat([head_dots(b_i[None], v_i), head_dots(b_j[None], v_j)], 1)  # (1, 2*heads)
-    t, lr = _project(h, W_j, u, needed)  # (n, heads*out), (n, 2*heads)
-    return _projected(add_row(lr, c.squeeze(0)), t, b, v_j)
-
-
-def project_together(
-    h: Input, W: Tensor, b: Tensor | None, v_i: Tensor, v_j: Tensor, needed: Tensor | None
-) -> Projected:
-    """The same with s = t = h W [+ b]."""
-    V = torch.cat([on_diagonal(v_i), on_diagonal(v_j)], 1)  # (heads*out, 2*heads)
-    if not isinstance(h, Tensor):
-        lr, t = table_rows(table(W, h), V)  # (n, 2*heads), (n, heads*out)
-    else:
-        t, lr = _project(h, W, W @ V, needed)
-    if b is None:
-        return _projected(lr, t, None, v_j)
-    return _projected(add_row(lr, (b[None] @ V).squeeze(0)), t, b.view_as(v_j), v_j)
-
-
-def _project(h: Tensor, W: Tensor, u: Tensor, needed: Tensor | None) -> tuple[Tensor, Tensor]:
-    """``h W``, where it is needed, and ``h u``: (n, inputs) · (inputs, k) -> (n, k)."""
-    return products(h, W, u) if needed is None else needed_products(h, W, u, needed)
-
-
-def table(W: Tensor, h: OneHot | SomeRows) -> Tensor:
-    """What identity rows make of W (n, m): W itself, or its rows of some nodes (k, m)."""
-    if isinstance(h, OneHot):
-        return W
-    rows: Tensor = _PickedRows.apply(W, h.nodes)  # type: ignore[no-untyped-call]
-    return rows
-
-
-class _PickedRows(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, W: Tensor, nodes: Tensor) -> Tensor:
-        ctx.save_for_backward(nodes)
-        ctx.shape = W.shape
-        return W.index_select(0, nodes)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        (nodes,) = ctx.saved_tensors
-        rows = torch.sparse_coo_tensor(nodes[None], grad, ctx.shape, check_invariants=False, is_coalesced=True)
-        return rows, None
-
-
-def table_rows(W: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
-    """``W V`` (n, k) and the rows of a table W themselves (n, m), for V (m, k); one gradient of W comes of both."""
-    result: tuple[Tensor, Tensor] = _TableRows.apply(W, V)  # type: ignore[no-untyped-call]
-    return result
-
-
-class _TableRows(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, W: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
-        ctx.save_for_backward(W, V)
-        return W @ V, W.view_as(W)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad_dots: Tensor, grad_t: Tensor) -> tuple[Tensor, Tensor]:
-        W, V = ctx.saved_tensors
-        return torch.addmm(grad_t, grad_dots, V.T), W.T @ grad_dots
-
-
-def on_diagonal(v: Tensor) -> Tensor:
-    """(heads, out) -> (heads*out, heads), the vector of each head in its own column."""
-    return torch.block_diag(*v.unsqueeze(-1))  # type: ignore[no-untyped-call, no-any-return]
-
-
-def head_dots(rows: Tensor, v: Tensor) -> Tensor:
-    """<v_k, row's part for head k>: (n, heads*out), (heads, out) -> (n, heads), as a product with v on the diagonal."""
-    return rows @ on_diagonal(v)
-
-
-def _projected(lr: Tensor, t: Tensor, b: Tensor | None, v: Tensor) -> Projected:
-    heads = len(v)
-    return Projected(lr[:, :heads], lr[:, heads:], t.view(-1, *v.shape), b)
-
-
-# Attention dropout decides which messages are sent before they are made. Where nodes have few neighbours, as in the
-# vertical network, most messages of a head are sent to nobody: their rows of h W are not computed, neither are their
-# gradients. What is computed is the same.
-
-# Picking rows costs about as much as a quarter of a product: above this share it does not pay.
-_LARGEST_SHARE = 0.75
-
-
-def needed_messages(keep: Tensor | None, edges: HeadEdges) -> Tensor | None:
-    """(n, heads) which messages anybody receives; None if (nearly) all are needed.
-
-    keep    (E*h,) dropout's factors; None keeps all
-    """
-    if keep is None:
-        return None
-    rows = len(edges.offsets) - 1
-    if len(keep) > 4 * rows:  # many neighbours: hardly a message that nobody receives
-        return None
-    needed = torch.zeros(rows, dtype=torch.bool, device=keep.device)
-    needed[edges.senders[keep > 0]] = True
-    share = float(needed.sum()) / max(rows, 1)
-    return needed.view(-1, edges.heads) if share < _LARGEST_SHARE else None
-
-
-def needed_products(h: Tensor, W: Tensor, u: Tensor, needed: Tensor) -> tuple[Tensor, Tensor]:
-    """``h W`` with zeros where a message is not needed, and ``h u`` whole.
-
-    h (n, k), W (k, heads*out), u (k, m), needed (n, heads) -> (n, heads*out), (n, m)
-    """
-    result: tuple[Tensor, Tensor] = _NeededProducts.apply(h, W, u, needed)  # type: ignore[no-untyped-call]
-    return result
-
-
-class _NeededProducts(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, h: Tensor, W: Tensor, u: Tensor, needed: Tensor) -> tuple[Tensor, Tensor]:
-        heads = needed.shape[1]
-        nodes = [needed[:, head].nonzero().squeeze(1) for head in range(heads)]
-        out = W.shape[1] // heads
-        t = h.new_zeros(len(h) * heads, out)
-        for head, picked in _head_pieces(nodes, h.shape[1]):
-            part = h.index_select(0, picked) @ W[:, head * out : (head + 1) * out]
-            t.index_copy_(0, picked * heads + head, part)
-        ctx.save_for_backward(h, W, u, *nodes)
-        return t.resize_(len(h), heads * out), h @ u
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad_t: Tensor, grad_u: Tensor) -> tuple[Tensor | None, Tensor, Tensor, None]:
-        h, W, u, *nodes = ctx.saved_tensors
-        heads, out = len(nodes), W.shape[1] // len(nodes)
-        grad_rows = grad_t.reshape(len(h) * heads, out)
-        grad_W = torch.zeros_like(W)
-        grad_h = grad_u @ u.T if ctx.needs_input_grad[0] else None
-        for head, picked in _head_pieces(nodes, h.shape[1]):
-            columns = slice(head * out, (head + 1) * out)
-            grad = grad_rows.index_select(0, picked * heads + head)
-            grad_W[:, columns] += h.index_select(0, picked).T @ grad
-            if grad_h is not None:  # a node stands once in ``nodes[head]``: nothing is added into a shared place
-                grad_h.index_add_(0, picked, grad @ W[:, columns].T)
-        return grad_h, grad_W, h.T @ grad_u, None
-
-
-def _head_pieces(nodes: list[Tensor], width: int) -> Iterator[tuple[int, Tensor]]:
-    """(head, nodes) in pieces whose gathered rows stay small: pieces of all sizes would tear holes into memory."""
-    step = max(_GATHERED_AT_ONCE // max(width, 1), 1)
-    for head, picked in enumerate(nodes):
-        for piece in torch.split(picked, step):
-            yield head, piece
-
-
 # ---- the sum over j ------------------------------------------------------------------------------------------------
 
 
 def edge_softmax(left: Tensor, right: Tensor, edges: HeadEdges, u: Tensor | None = None) -> Tensor:
     """Attention weights p before dropout: left and right (n, h) [, u (n, h)] -> (E*h,) in the order of entries."""
-    return _softmax(_logits(left, right, edges, u), edges)
+    return _softmax(_logits(left, right, edges, u), edges.offsets, edges.receivers)
 
 
 def attend(
@@ -421,6 +213,22 @@ def attention_dropout(p: float, edges: HeadEdges, like: Tensor, generator: torch
     return (drawn >= p).to(like.dtype).mul_(1 / (1 - p))
 
 
+def sent_messages(keep: Tensor | None, edges: HeadEdges) -> Tensor | None:
+    """(n, heads) which messages anybody receives; None if (nearly) all are sent.
+
+    keep    (E*h,) dropout's factors; None keeps all
+    """
+    if keep is None:
+        return None
+    rows = len(edges.offsets) - 1
+    if len(keep) > 4 * rows:  # many neighbours: hardly a message that nobody receives
+        return None
+    sent = torch.zeros(rows, dtype=torch.bool, device=keep.device)
+    sent[edges.senders[keep > 0]] = True
+    share = float(sent.sum()) / max(rows, 1)
+    return sent.view(-1, edges.heads) if share < _LARGEST_SHARE else None
+
+
 def _logits(left: Tensor, right: Tensor, edges: HeadEdges, u: Tensor | None) -> Tensor:
     """l_i + r_j + u_i w_ij: (E*h,), before LeakyReLU."""
     logits = left.flatten().index_select(0, edges.receivers)
@@ -436,16 +244,17 @@ def _edge_weights(edges: HeadEdges) -> Tensor:
     return edges.weights
 
 
-def _softmax(logits: Tensor, edges: HeadEdges) -> Tensor:
+def _softmax(logits: Tensor, offsets: Tensor, receivers: Tensor) -> Tensor:
+    """Of LeakyReLU of the logits, over the entries of each receiver."""
     e = F.leaky_relu(logits, SLOPE)
-    e -= _segment(e, "max", edges).index_select(0, edges.receivers)
+    e -= torch.segment_reduce(e, "max", offsets=offsets, unsafe=True).index_select(0, receivers)
     e.exp_()
-    return e.div_(_segment(e, "sum", edges).index_select(0, edges.receivers))
+    return e.div_(torch.segment_reduce(e, "sum", offsets=offsets, unsafe=True).index_select(0, receivers))
 
 
-def _segment(values: Tensor, reduction: str, edges: HeadEdges) -> Tensor:
-    """(E*h,) -> (n*h,) for every receiving row; no row is empty, as a node is its own neighbour."""
-    return torch.segment_reduce(values, reduction, offsets=edges.offsets, unsafe=True)
+def _row_sums(values: Tensor, edges: HeadEdges) -> Tensor:
+    """(E*h,) -> (n*h,) sums of every receiving row; no row is empty, as a node is its own neighbour."""
+    return torch.segment_reduce(values, "sum", offsets=edges.offsets, unsafe=True)
 
 
 class _Attend(torch.autograd.Function):
@@ -462,13 +271,13 @@ class _Attend(torch.autograd.Function):
         edges: HeadEdges,
     ) -> Tensor:
         logits = _logits(left, right, edges, u)
-        p = _softmax(logits, edges)
+        p = _softmax(logits, edges.offsets, edges.receivers)
         ctx.edges = edges
         ctx.save_for_backward(t, b, p, logits > 0, u, keep, scale)
         weights = _weights(p, keep, scale, edges)
         out = _kept_sums(t.flatten(0, 1), weights, keep, edges)
         out.resize_(t.shape)  # not a view: the caller may go on in place
-        return out if b is None else out.addcmul_(_segment(weights, "sum", edges).view(*t.shape[:2], 1), b)
+        return out if b is None else out.addcmul_(_row_sums(weights, edges).view(*t.shape[:2], 1), b)
 
     @staticmethod
     @once_differentiable
@@ -483,7 +292,7 @@ class _Attend(torch.autograd.Function):
         grad_logits = _kept_dots(grad_rows, rows, keep, edges)
         grad_b = None
         if b is not None:
-            sums = _segment(weights, "sum", edges).view(shape)
+            sums = _row_sums(weights, edges).view(shape)
             grad_b = torch.cat([sums[:, [head]].T @ grad[:, head] for head in range(len(b))])
             along = torch.cat([grad[:, head] @ b[head, :, None] for head in range(len(b))], 1)  # (n, h)
             along = along.flatten().index_select(0, edges.receivers)
@@ -492,15 +301,15 @@ class _Attend(torch.autograd.Function):
         grad_t = _kept_sums(grad_rows, weights.index_select(0, edges.reverse), kept, edges).view_as(t)
 
         grad_logits *= p
-        inner = _segment(grad_logits, "sum", edges)
+        inner = _row_sums(grad_logits, edges)
         grad_logits -= p * inner.index_select(0, edges.receivers)
         if scale is not None:
             grad_logits *= scale.flatten().index_select(0, edges.receivers)
         grad_logits = torch.where(rising, grad_logits, grad_logits * SLOPE)
 
-        grad_l = _segment(grad_logits, "sum", edges).view(shape)
-        grad_r = _segment(grad_logits.index_select(0, edges.reverse), "sum", edges).view(shape)
-        grad_u = None if u is None else _segment(grad_logits * _edge_weights(edges), "sum", edges).view(shape)
+        grad_l = _row_sums(grad_logits, edges).view(shape)
+        grad_r = _row_sums(grad_logits.index_select(0, edges.reverse), edges).view(shape)
+        grad_u = None if u is None else _row_sums(grad_logits * _edge_weights(edges), edges).view(shape)
         grad_scale = None if scale is None else inner.view(shape)
         return grad_l, grad_r, grad_t, grad_b, grad_u, None, grad_scale, None
 
@@ -545,104 +354,11 @@ class _NeighbourSums(torch.autograd.Function):
         return _NeighbourSums.forward(ctx, grad.contiguous(), ctx.neighbourhood), None
 
 
-# ---- horizontal messages m^H ---------------------------------------------------------------------------------------
-#
-# Held as factors, a scale for every node and head times a row, m = scale * rows: scales (n, heads) are small, rows are
-# the largest tensors of a vertical block (n, heads, out), so the product is made only where it is added.
-
-
-class Messages(Protocol):
-    """What f returns."""
-
-    def scaled(self, factor: Tensor) -> Messages:
-        """The same messages times ``factor`` (n, heads) or (n, 1)."""
-        ...
-
-    def added_to(self, out: Tensor) -> Tensor:
-        """``out`` (n, heads, out) plus the messages; may change it in place."""
-        ...
-
-    def tensor(self) -> Tensor:
-        """The messages themselves, (n, heads, out)."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class RowMessages:
-    """``scale * rows``."""
-
-    scale: Tensor  # (n, heads)
-    rows: Tensor  # (n, heads, out)
-
-    def scaled(self, factor: Tensor) -> RowMessages:
-        return replace(self, scale=self.scale * factor)
-
-    def added_to(self, out: Tensor) -> Tensor:
-        return out + self.tensor()
-
-    def tensor(self) -> Tensor:
-        return self.scale.unsqueeze(-1) * self.rows
-
-
-@dataclass(frozen=True, eq=False)
-class LinearMessages:
-    """``scale * (x Z + b)``. The rows are computed again in the backward pass instead of being kept."""
-
-    scale: Tensor  # (n, heads)
-    x: Tensor  # (n, k)
-    Z: Tensor  # (k, heads*out)
-    b: Tensor  # (heads*out,)
-
-    def scaled(self, factor: Tensor) -> LinearMessages:
-        return replace(self, scale=self.scale * factor)
-
-    def added_to(self, out: Tensor) -> Tensor:
-        result: Tensor = _AddLinear.apply(out, self.scale, self.x, self.Z, self.b)  # type: ignore[no-untyped-call]
-        return result
-
-    def tensor(self) -> Tensor:
-        rows = add_row(self.x @ self.Z, self.b)
-        return self.scale.unsqueeze(-1) * rows.view(*self.scale.shape, -1)
-
-
-class _AddLinear(torch.autograd.Function):
-    """``out + scale * (x Z + b)`` in place, a piece of rows at a time: the rows x Z + b never leave the cache."""
-
-    @staticmethod
-    def forward(ctx: Any, out: Tensor, scale: Tensor, x: Tensor, Z: Tensor, b: Tensor) -> Tensor:
-        ctx.mark_dirty(out)
-        ctx.save_for_backward(scale, x, Z, b)
-        for part in _parts(len(out)):
-            rows = (x[part] @ Z).add_(b)
-            out[part].addcmul_(scale[part].unsqueeze(-1), rows.view_as(out[part]))
-        return out
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        scale, x, Z, b = ctx.saved_tensors
-        grad_scale, grad_Z, grad_b = torch.empty_like(scale), torch.zeros_like(Z), torch.zeros_like(b)
-        grad_x = torch.empty_like(x) if ctx.needs_input_grad[2] else None
-        for part in _parts(len(grad)):
-            rows = (x[part] @ Z).add_(b).view_as(grad[part])
-            torch.sum(rows.mul_(grad[part]), -1, out=grad_scale[part])
-            grad_rows = torch.mul(grad[part], scale[part].unsqueeze(-1), out=rows).flatten(1)
-            grad_Z += x[part].T @ grad_rows
-            grad_b += column_sums(grad_rows)
-            if grad_x is not None:
-                grad_x[part] = grad_rows @ Z.T
-        return grad, grad_scale, grad_x, grad_Z, grad_b
-
-
-def _parts(count: int) -> Iterator[slice]:
-    return (slice(start, start + _ROWS_AT_ONCE) for start in range(0, count, _ROWS_AT_ONCE))
-
-
-# ---- without gradients, a piece of the receivers after another -----------------------------------------------------
+# ---- without gradients, a chunk of the receivers after another -----------------------------------------------------
 
 
 @torch.no_grad()
-def attend_in_pieces(
+def attend_in_chunks(
     projected: Projected, neighbourhood: Neighbourhood, u: Tensor | None = None, edges_at_once: int = EDGES_AT_ONCE
 ) -> Iterator[tuple[slice, Tensor]]:
     """Some nodes (a range) and their weighted sums of messages (r, h, d), until all nodes have had theirs.
@@ -653,7 +369,7 @@ def attend_in_pieces(
     left, right, t, b = projected
     heads = left.shape[1]
     rows = t.flatten(0, 1)
-    for nodes, edges in _receiver_pieces(neighbourhood.offsets, edges_at_once):
+    for nodes, edges in _receiver_chunks(neighbourhood.offsets, edges_at_once):
         offsets = neighbourhood.offsets[nodes.start : nodes.stop + 1] - edges.start
         senders = neighbourhood.senders[edges]
         local = torch.arange(len(offsets) - 1, device=senders.device)
@@ -662,20 +378,13 @@ def attend_in_pieces(
         if u is not None:
             assert neighbourhood.weights is not None
             logits += neighbourhood.weights[edges, None] * u
-        p = _softmax_of_piece(logits, offsets, receivers)
+        p = _softmax(logits, offsets, receivers)
         sums = [sum_rows(rows, senders * heads + head, offsets, p[:, head].contiguous()) for head in range(heads)]
         out = torch.stack(sums, 1)
         yield nodes, out if b is None else out.add_(b)  # the weights of a node's messages sum to 1
 
 
-def _softmax_of_piece(logits: Tensor, offsets: Tensor, receivers: Tensor) -> Tensor:
-    e = F.leaky_relu_(logits, SLOPE)
-    e -= torch.segment_reduce(e, "max", offsets=offsets, unsafe=True).index_select(0, receivers)
-    e.exp_()
-    return e.div_(torch.segment_reduce(e, "sum", offsets=offsets, unsafe=True).index_select(0, receivers))
-
-
-def _receiver_pieces(offsets: Tensor, edges_at_once: int) -> Iterator[tuple[slice, slice]]:
+def _receiver_chunks(offsets: Tensor, edges_at_once: int) -> Iterator[tuple[slice, slice]]:
     """Ranges of nodes, and of the edges into them."""
     n_nodes, start = len(offsets) - 1, 0
     while start < n_nodes:

@@ -22,7 +22,8 @@ f and g are the framework's two open functions. The paper takes
     x_i = h_i^H Z + b,  f(h_i^H, h_j^H) = LeakyReLU(<x_i, v^H>) x_i                  `ReceiverMessage`
     g(m^V, m^H) = (1 - ReLU(β)) m^V + ReLU(β) m^H,  β learned                        `WeightedSum`
 
-The functions of `mpxgat.nn.attention` compute these sums without ever making anything of size (E, heads, out).
+The functions of `mpxgat.nn.projection` and `mpxgat.nn.attention` compute all this without ever making anything of size
+(E, heads, out).
 """
 
 from __future__ import annotations
@@ -38,25 +39,27 @@ from torch.nn import functional as F  # noqa: N812
 
 from mpxgat.errors import SettingError, quoted
 from mpxgat.nn.attention import (
-    Input,
-    LinearMessages,
-    Messages,
     Neighbourhood,
-    Projected,
-    RowMessages,
     attend,
-    attend_in_pieces,
+    attend_in_chunks,
     attention_dropout,
     edge_messages,
     edge_softmax,
-    head_dots,
-    needed_messages,
     neighbour_sums,
-    project_separately,
-    project_together,
     receiver_sums,
+    sent_messages,
 )
 from mpxgat.nn.ops import add_row, elu, glorot, leaky_relu, repeat_row, uniform
+from mpxgat.nn.projection import (
+    Input,
+    LinearMessages,
+    Messages,
+    Projected,
+    RowMessages,
+    head_dots,
+    project_separately,
+    project_together,
+)
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -76,9 +79,9 @@ class SeparateTransforms(nn.Module):
         self.v_i = glorot((heads, out), generator)
         self.v_j = glorot((heads, out), generator)
 
-    def forward(self, h: Input, needed: Tensor | None = None) -> Projected:
+    def forward(self, h: Input, sent: Tensor | None = None) -> Projected:
         """<v_i, s_i> (n, heads), <v_j, t_j> (n, heads) and t (n, heads, out), of h (n, inputs) or one-hot rows."""
-        return project_separately(h, self.W_i, self.b_i, self.v_i, self.W_j, self.b_j, self.v_j, needed)
+        return project_separately(h, self.W_i, self.b_i, self.v_i, self.W_j, self.b_j, self.v_j, sent)
 
 
 class SharedTransform(nn.Module):
@@ -93,9 +96,9 @@ class SharedTransform(nn.Module):
         self.v_i = glorot((heads, out), generator)
         self.v_j = glorot((heads, out), generator)
 
-    def forward(self, h: Input, needed: Tensor | None = None) -> Projected:
+    def forward(self, h: Input, sent: Tensor | None = None) -> Projected:
         """As `SeparateTransforms`, with s = t = W h [+ b]."""
-        return project_together(h, self.W, self.b, self.v_i, self.v_j, needed)
+        return project_together(h, self.W, self.b, self.v_i, self.v_j, sent)
 
 
 def biased_transform(inputs: int, out: int, heads: int, generator: torch.Generator) -> SharedTransform:
@@ -133,7 +136,7 @@ class Attention(nn.Module):
         """(n, heads, out); each sum times ``scale`` (n, heads) if given; in training, dropout uses ``generator``."""
         edges = neighbourhood.head_edges(self.heads)
         kept = self._kept(neighbourhood, generator)  # 0 or 1/(1-p)  (E*heads,)
-        l_i, r_j, t, b = self.transform(h, needed_messages(kept, edges))  # <v_i, s_i>, <v_j, t_j>, and t_j - b, b
+        l_i, r_j, t, b = self.transform(h, sent_messages(kept, edges))  # <v_i, s_i>, <v_j, t_j>, and t_j - b, b
         return attend(l_i, r_j, t, edges, b=b, u=self._u(neighbourhood), keep=kept, scale=scale)  # Σ_j a_ij t_j
 
     def messages(self, h: Input, neighbourhood: Neighbourhood, generator: torch.Generator | None = None) -> Tensor:
@@ -149,12 +152,12 @@ class Attention(nn.Module):
         l_i, r_j, *_ = self.transform(h)
         return edges.per_edge(edge_softmax(l_i, r_j, edges, self._u(neighbourhood)))
 
-    def in_pieces(self, projected: Projected, neighbourhood: Neighbourhood) -> Iterator[tuple[slice, Tensor]]:
+    def in_chunks(self, projected: Projected, neighbourhood: Neighbourhood) -> Iterator[tuple[slice, Tensor]]:
         """The sums of one range of nodes after another, (r, heads, out) each, without dropout and gradients.
 
         projected   what ``transform`` makes of all nodes
         """
-        return attend_in_pieces(projected, neighbourhood, None if self.u is None else self.u.squeeze(0))
+        return attend_in_chunks(projected, neighbourhood, None if self.u is None else self.u.squeeze(0))
 
     def _kept(self, neighbourhood: Neighbourhood, generator: torch.Generator | None) -> Tensor | None:
         if not self.training or self.dropout == 0:
@@ -202,13 +205,13 @@ class HorizontalBlock(Block):
         out = self.attend(h, neighbourhood, generator)  # Σ_j a_ij t_j  (n, heads, out)
         return self.joined(out)
 
-    def in_pieces(self, projected: Projected, neighbourhood: Neighbourhood) -> Tensor:
-        """What `forward` makes of projected inputs, a piece of the nodes at a time, without dropout and gradients.
+    def in_chunks(self, projected: Projected, neighbourhood: Neighbourhood) -> Tensor:
+        """What `forward` makes of projected inputs, a chunk of the nodes at a time, without dropout and gradients.
 
         It needs hardly more memory than its result.
         """
         whole = None
-        for nodes, out in self.attend.in_pieces(projected, neighbourhood):
+        for nodes, out in self.attend.in_chunks(projected, neighbourhood):
             rows = self.joined(out)
             if whole is None:
                 whole = rows.new_empty(neighbourhood.n_nodes, rows.shape[1])
@@ -341,14 +344,8 @@ class VerticalBlock(Block):
 # ---- the two readings of MPXGAT ------------------------------------------------------------------------------------
 
 
-class MakeTransform(Protocol):
-    """Makes a transform: columns of its input, width and number of heads, where initial values come from."""
-
-    def __call__(self, inputs: int, out: int, heads: int, generator: torch.Generator, /) -> nn.Module: ...
-
-
-class MakeF(Protocol):
-    """Makes f; ``inputs`` are the columns of the horizontal embeddings."""
+class MakeMap(Protocol):
+    """Makes a transform or f: columns of its input, width and number of heads, where initial values come from."""
 
     def __call__(self, inputs: int, out: int, heads: int, generator: torch.Generator, /) -> nn.Module: ...
 
@@ -367,9 +364,9 @@ class Style:
     """
 
     name: str
-    horizontal_transform: MakeTransform
-    vertical_transform: MakeTransform
-    f: MakeF
+    horizontal_transform: MakeMap
+    vertical_transform: MakeMap
+    f: MakeMap
     g: MakeG
     activation: Activation
     last_vertical_activation: Activation
@@ -487,15 +484,15 @@ class HorizontalNet(nn.Module):
             return self.forward(x, neighbourhood)
 
     @torch.no_grad()
-    def embed_in_pieces(self, x: Input, neighbourhood: Neighbourhood) -> Tensor:
-        """What `embed` gives (but for rounding), in memory for two blocks' (n, width) and a piece of the edges."""
+    def embed_in_chunks(self, x: Input, neighbourhood: Neighbourhood) -> Tensor:
+        """What `embed` gives (but for rounding), in memory for two blocks' (n, width) and a chunk of the edges."""
         h: Input = x
         with evaluating(self):
             for each in self.blocks:
                 block = cast(HorizontalBlock, each)
                 projected = block.attend.transform(h)
                 del h  # its memory is used again
-                h = block.in_pieces(projected, neighbourhood)
+                h = block.in_chunks(projected, neighbourhood)
         return cast(Tensor, h)
 
     @torch.no_grad()
@@ -566,6 +563,9 @@ class VerticalNet(nn.Module):
     def beta(self) -> tuple[Tensor | None, ...]:
         """β of every block as learned, (heads,) each, before ReLU; None where g has none."""
         return tuple(cast(VerticalBlock, block).beta for block in self.blocks)
+
+
+Net = HorizontalNet | VerticalNet
 
 
 def unit_rows(h: Tensor) -> Tensor:

@@ -19,11 +19,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mpxgat.nn.attention import Input, Neighbourhood, OneHot, SomeRows
-from mpxgat.nn.mpxgat import HorizontalNet, VerticalNet, evaluating
+from mpxgat.nn.attention import Neighbourhood
+from mpxgat.nn.mpxgat import HorizontalNet, Net, evaluating
 from mpxgat.nn.ops import link_loss
+from mpxgat.nn.projection import Input, OneHot, SomeRows
 from mpxgat.pairs import NODE_DTYPE, group_members
-from mpxgat.training.links import LinkTrainee, NegativeSampler, Stream, ValidationLinks, as_tensor
+from mpxgat.training.links import LinkTrainee, NegativeSampler, Network, Stream, ValidationLinks, as_tensor
 
 Nodes = NDArray[np.int64]
 
@@ -214,7 +215,6 @@ def _packed(groups: NDArray[np.integer[Any]], sizes: NDArray[np.int64], size: in
 # ---- plans ---------------------------------------------------------------------------------------------------------
 
 
-Net = HorizontalNet | VerticalNet
 # Links that a node draws, hop by hop. More, or a second hop, cost a multiple and did not predict better: in a planted
 # layer of 4,000 nodes, batches of 128, validation AUC after 5 epochs .81, with (10,) .79, (5, 3) .81, (10, 5) .79.
 FAN_OUTS = (5,)
@@ -223,35 +223,15 @@ _NODES_AT_ONCE = 1 << 15  # of whole units, when all are embedded
 _PIECES = 128  # that nodes are shared out in, at least
 
 
-@dataclass(frozen=True, eq=False)
-class Network:
-    """The links that carry messages, and what the nodes are known by; tensors are on one device.
-
-    inputs      what a net is given besides the neighbourhood, one row for each node
-    links       (m, 2)
-    weights     (m,) or None
-    """
-
-    n_nodes: int
-    inputs: tuple[Input, ...]
-    links: NDArray[np.int32]
-    weights: Tensor | None
-    device: torch.device
-
-    def whole(self) -> Neighbourhood:
-        """Who sends to whom."""
-        links = torch.from_numpy(self.links.astype(np.int64)).to(self.device)
-        return Neighbourhood.from_links(self.n_nodes, links, self.weights)
-
-    def encode(self, net: Net, part: Subgraph, generator: torch.Generator | None = None) -> Tensor:
-        """Embeddings (k, out) of the nodes of a part, which hear of nothing else."""
-        nodes = torch.from_numpy(part.nodes).to(self.device)
-        weights = None
-        if self.weights is not None:
-            weights = self.weights.index_select(0, torch.from_numpy(part.rows).to(self.device))
-        around = Neighbourhood.from_links(len(part.nodes), torch.from_numpy(part.links).to(self.device), weights)
-        run = cast(Callable[..., Tensor], net)
-        return run(*(_rows(each, nodes) for each in self.inputs), around, generator=generator)
+def encode(network: Network, net: Net, part: Subgraph, generator: torch.Generator | None = None) -> Tensor:
+    """Embeddings (k, out) of the nodes of a part of a network, which hear of nothing else."""
+    nodes = torch.from_numpy(part.nodes).to(network.device)
+    weights = None
+    if network.weights is not None:
+        weights = network.weights.index_select(0, torch.from_numpy(part.rows).to(network.device))
+    around = Neighbourhood.from_links(len(part.nodes), torch.from_numpy(part.links).to(network.device), weights)
+    run = cast(Callable[..., Tensor], net)
+    return run(*(_rows(each, nodes) for each in network.inputs), around, generator=generator)
 
 
 def _rows(value: Input, nodes: Tensor) -> Input:
@@ -324,7 +304,7 @@ class SampledPlan(Plan):
         """Block by block."""
         assert isinstance(net, HorizontalNet)
         (x,) = self.network.inputs
-        return net.embed_in_pieces(x, self.network.whole())
+        return net.embed_in_chunks(x, self.network.whole())
 
     def pieces(self) -> list[NDArray[np.int64]]:
         """Nodes that follow each other."""
@@ -366,7 +346,7 @@ class UnitPlan(Plan):
         whole = None
         with evaluating(net):
             for part in self.units.pieces(_NODES_AT_ONCE):
-                rows = self.network.encode(net, part)
+                rows = encode(self.network, net, part)
                 if whole is None:
                     whole = rows.new_empty(self.network.n_nodes, rows.shape[1])
                 whole[torch.from_numpy(part.nodes).to(rows.device)] = rows
@@ -407,6 +387,6 @@ class BatchTrainee(LinkTrainee):
             links = self._training[rows].astype(np.int64)
             non_links = self._sampler.draw(len(links), rng)
             part = self._plan.around(np.concatenate([links.ravel(), non_links.ravel()]), rng)
-            embeddings = self._plan.network.encode(self._net, part, generator)
+            embeddings = encode(self._plan.network, self._net, part, generator)
             places = (as_tensor(part.places(pairs), self._device) for pairs in (links, non_links))
             yield link_loss(embeddings, *places)

@@ -15,7 +15,9 @@ from torch import Tensor, nn
 from mpxgat.errors import SettingError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.metrics import auc
+from mpxgat.nn.attention import Neighbourhood
 from mpxgat.nn.ops import link_loss, pair_scores
+from mpxgat.nn.projection import Input
 from mpxgat.pairs import found_among, pair_keys
 
 _VALIDATION_NON_LINKS = 10  # for each validation link: a steadier AUC than one for each
@@ -75,6 +77,27 @@ def cut_validation(
     if not len(non_links):
         return ValidationLinks(links, everything, None, None)
     return ValidationLinks(links[rest], rest, links[held], non_links)
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """The links that carry messages, and what the nodes are known by; tensors are on one device.
+
+    inputs      what a net is given besides the neighbourhood, one row for each node
+    links       (m, 2)
+    weights     (m,) or None
+    """
+
+    n_nodes: int
+    inputs: tuple[Input, ...]
+    links: NDArray[np.int32]
+    weights: Tensor | None
+    device: torch.device
+
+    def whole(self) -> Neighbourhood:
+        """Who sends to whom."""
+        links = torch.from_numpy(self.links.astype(np.int64)).to(self.device)
+        return Neighbourhood.from_links(self.n_nodes, links, self.weights)
 
 
 class LinkTrainee:

@@ -77,7 +77,7 @@ class Trainee(Protocol):
         """Further numbers for the history, such as β."""
 
 
-class Place(Protocol):
+class StateStore(Protocol):
     """Where a training's state is kept: a `Checkpoint`, or a worker's part of one."""
 
     def due(self, seconds: float) -> bool:
@@ -127,7 +127,7 @@ class Outcome:
 def train(
     trainee: Trainee,
     schedule: Schedule,
-    checkpoint: Place | None = None,
+    checkpoint: StateStore | None = None,
     report: Callable[[EpochReport], None] | None = None,
 ) -> Outcome:
     """Train until the schedule's end or until validation no longer rises; the module ends with its best parameters.
@@ -202,7 +202,7 @@ def _copy(module: nn.Module) -> Parameters:
     return {name: tensor.detach().clone() for name, tensor in module.state_dict().items()}
 
 
-def _save(checkpoint: Place, module: nn.Module, optimiser: EagerAdam, state: TrainingState) -> None:
+def _save(checkpoint: StateStore, module: nn.Module, optimiser: EagerAdam, state: TrainingState) -> None:
     state.parameters = module.state_dict()
     for name, parameter in module.named_parameters():
         kept = optimiser.moments(parameter)
@@ -211,7 +211,7 @@ def _save(checkpoint: Place, module: nn.Module, optimiser: EagerAdam, state: Tra
     state.parameters, state.moments = {}, {}
 
 
-def _save_finished(checkpoint: Place, module: nn.Module, state: TrainingState) -> None:
+def _save_finished(checkpoint: StateStore, module: nn.Module, state: TrainingState) -> None:
     """What a finished training leaves: its parameters and its history, nothing to go on from."""
     checkpoint.save(
         TrainingState(

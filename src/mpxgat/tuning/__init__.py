@@ -1,1 +1,1 @@
-"""Searching for settings: a grid or optuna's trials, judged on validation links only, kept in a folder."""
+"""Searching for settings: a grid or optuna's trials, evaluated on validation links only, kept in a folder."""

@@ -1,4 +1,4 @@
-"""A search for settings: trials that are fitted without the validation links and judged on them, kept in a folder.
+"""A search for settings: trials that are fitted without the validation links and evaluated on them, kept in a folder.
 
 OUT/search.json     model, measure, seed, data: written first, never changed
 OUT/trials.jsonl    a grid's trials; OUT/study.db: those of optuna
@@ -78,7 +78,7 @@ def check_measure(measure: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """Model, measure and seed of a search, and the split that its trials are fitted and judged on.
+    """Model, measure and seed of a search, and the split that its trials are fitted and evaluated on.
 
     SettingError if the split hides no link that the measure asks about.
     """

@@ -39,7 +39,7 @@ class Trial:
 
     @property
     def value(self) -> float:
-        """What a finished trial is judged by."""
+        """What a finished trial is evaluated by."""
         value = self.auc[self.measure]
         assert value is not None
         return value

@@ -102,7 +102,7 @@ def learn_inter(
     graph: MultiplexGraph, prior: Scores, settings: EvidenceSettings, seed: int, embed: Embedder, engine: Engine
 ) -> LearnedInter | None:
     """From hidden inter links; None if too few links are known. The folds are made side by side by the engine."""
-    count = _folds_needed(settings.dissolved * len(graph.inter), _WANTED_INTER, settings.splits)
+    count = _number_of_folds(settings.dissolved * len(graph.inter), _WANTED_INTER, settings.splits)
     rngs = np.random.default_rng([seed, 1]).spawn(count)
     hidden = [hide_inter(graph, rng, settings.dissolved, settings.detached) for rng in rngs]
     if sum(len(each.positives) for each in hidden) < FEWEST_LINKS:
@@ -189,7 +189,7 @@ def learn_intra(
     graph: MultiplexGraph, settings: EvidenceSettings, seed: int, embed: Embedder, engine: Engine
 ) -> LearnedIntra | None:
     """From hidden intra links; None if there are too few. The folds are made side by side by the engine."""
-    count = _folds_needed(settings.hidden_intra * len(graph.intra), _WANTED_INTRA, settings.splits)
+    count = _number_of_folds(settings.hidden_intra * len(graph.intra), _WANTED_INTRA, settings.splits)
     rngs = np.random.default_rng([seed, 2]).spawn(count)
     hidden = [hide_intra(graph, rng, settings.hidden_intra, settings.hidden_inter) for rng in rngs]
     if sum(len(each.positives) for each in hidden) < FEWEST_LINKS:
@@ -219,7 +219,7 @@ def _intra_fold(
 # ---- folds -----------------------------------------------------------------------------------------------
 
 
-def _folds_needed(expected: float, wanted: int, least: int) -> int:
+def _number_of_folds(expected: float, wanted: int, least: int) -> int:
     """As many as it takes to hide ``wanted`` links, ``expected`` at a time, within bounds."""
     if expected >= _PLENTY:
         return min(least, _FEWEST_FOLDS)

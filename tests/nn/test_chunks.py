@@ -1,4 +1,4 @@
-"""All nodes embedded in pieces, and identity rows of some nodes: the same as the whole."""
+"""All nodes embedded in chunks, and identity rows of some nodes: the same as the whole."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from mpxgat.nn import PAPER, REFERENCE, HorizontalNet, Neighbourhood, OneHot, SomeRows, VerticalNet, Widths, link_loss
-from mpxgat.nn.attention import attend_in_pieces
+from mpxgat.nn.attention import attend_in_chunks
 
 STYLES = pytest.mark.parametrize("style", [PAPER, REFERENCE], ids=lambda style: style.name)
 N = 61
@@ -38,16 +38,16 @@ def with_biases(net):
 @STYLES
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("edges_at_once", [1, 17, 10**6])
-def test_embeddings_in_pieces_are_those_of_the_whole(style, weighted, edges_at_once, monkeypatch):
-    monkeypatch.setattr(attend_in_pieces, "__kwdefaults__", None)
-    monkeypatch.setattr(attend_in_pieces, "__defaults__", (None, edges_at_once))
+def test_embeddings_in_chunks_are_those_of_the_whole(style, weighted, edges_at_once, monkeypatch):
+    monkeypatch.setattr(attend_in_chunks, "__kwdefaults__", None)
+    monkeypatch.setattr(attend_in_chunks, "__defaults__", (None, edges_at_once))
     around = neighbourhood(weighted=weighted)
     net = with_biases(HorizontalNet(N, Widths(8, 5, 3), generator=seeded(), style=style, weighted=weighted))
-    assert torch.allclose(net.embed_in_pieces(OneHot(N), around), net.embed(OneHot(N), around), atol=1e-6)
+    assert torch.allclose(net.embed_in_chunks(OneHot(N), around), net.embed(OneHot(N), around), atol=1e-6)
     x = torch.randn(N, 4, generator=seeded(3))
     net = with_biases(HorizontalNet(4, Widths(8, 5, 3), generator=seeded(), style=style, weighted=weighted))
     net.train()
-    assert torch.allclose(net.embed_in_pieces(x, around), net.embed(x, around), atol=1e-6)
+    assert torch.allclose(net.embed_in_chunks(x, around), net.embed(x, around), atol=1e-6)
     assert net.training  # as before
 
 
