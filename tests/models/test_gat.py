@@ -5,6 +5,8 @@ from mpxgat.errors import InputError, SettingError
 from mpxgat.metrics import auc
 from mpxgat.models import load_model, make_model
 from mpxgat.models.mpxgat import MPXGAT
+from mpxgat.nn.mpxgat import REFERENCE, HorizontalNet
+from mpxgat.nn.ops import elu
 from tests.examples import random_graph
 
 SMALL = {"hidden": 8, "out": 6, "heads": 2, "epochs": 30, "check_every": 5, "lr": 0.01}
@@ -40,15 +42,26 @@ def test_the_ablations_are_arguments():
         make_model("gat", vertical="gat-v")
 
 
+@pytest.mark.parametrize("preset", ["paper", "reference"])
+def test_gat_is_the_standard_one_whatever_the_preset(preset):
+    model = make_model("gat", preset=preset, horizontal="random", seed=1, **SMALL).fit(random_graph(1))
+    part, net = model.vertical_network()
+    expected = HorizontalNet(part.n_nodes, part.widths, generator=part.start(), style=REFERENCE)
+    assert net.state_dict().keys() == expected.state_dict().keys()
+    assert all(block.activation is elu for block in net.blocks)
+
+
 def test_a_wrong_source_is_named():
     with pytest.raises(SettingError, match="horizontal is 'dreamt', expected trained or random"):
         make_model("gat", horizontal="dreamt")
 
 
-def test_random_horizontal_embeddings_are_directions_and_reach_the_vertical_model():
+def test_random_horizontal_embeddings_are_uniform_and_reach_the_vertical_model():
     graph = random_graph(1)
     one, other = (make_model("mpxgat-random", seed=seed, **SMALL).fit(graph) for seed in (1, 2))
-    assert np.linalg.norm(one.horizontal, axis=1) == pytest.approx(1, abs=1e-6)
+    assert one.horizontal.min() >= 0
+    assert one.horizontal.max() < 1
+    assert one.horizontal.mean() == pytest.approx(0.5, abs=0.03)
     assert not np.array_equal(one.horizontal, other.horizontal)
     assert len(one.beta) == 3
     assert all(block[0] != 0.5 for block in one.beta)

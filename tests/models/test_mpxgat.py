@@ -148,9 +148,21 @@ def test_published_settings_are_those_of_the_paper():
     assert (settings.horizontal_widths.hidden, settings.horizontal_widths.heads) == (128, 3)
     assert (settings.vertical_widths.heads, settings.vertical_schedule.lr) == (4, 1e-3)
     assert (settings.blocks, settings.dropout, settings.epochs) == (3, 0.6, 3)
+    assert (settings.warm_up, settings.one_hot_scale, settings.vertical_one_hot_scale) == (0, 0, 0)
     assert set(PUBLISHED) == {"arxiv", "drosophila", "fftwyt"}
     with pytest.raises(SettingError, match="no published settings for 'aucs'"):
         MPXGAT.for_dataset("aucs")
+
+
+def test_one_hot_rows_start_as_wide_as_set_and_features_as_glorot_says():
+    graph = random_graph(1, people=200)
+    vectors, settings = np.zeros((graph.n_nodes, 4), dtype=np.float32), MPXGATSettings()
+    parts = {2.0: LayerPart.of(graph, 0, settings, 0), 4.0: VerticalPart.of(graph, vectors, settings, 0)}
+    for scale, part in parts.items():
+        first = part.new_net().blocks[0].attend.transform
+        assert [float(W.detach().std()) for W in (first.W_i, first.W_j)] == pytest.approx([scale, scale], rel=0.03)
+        known = replace(part, features=np.ones((part.n_nodes, 20), dtype=np.float32))
+        assert float(known.new_net().blocks[0].attend.transform.W_j.detach().std()) < 0.2
 
 
 @pytest.mark.parametrize(
@@ -165,6 +177,8 @@ def test_published_settings_are_those_of_the_paper():
         ({"lr": "fast"}, "lr is 'fast', expected a number"),
         ({"dropout": 1}, "dropout is 1, expected at least 0 and less than 1"),
         ({"validation": 1.5}, "validation is 1.5"),
+        ({"one_hot_scale": -1.0}, "one_hot_scale is -1.0, expected at least 0"),
+        ({"warm_up": -1}, "warm_up is -1, expected at least 0"),
         ({"device": "quantum"}, "device is 'quantum', expected one that is there"),
         ({"device": "cuda:99"}, "device is 'cuda:99', expected one that is there"),
         ({"color": 1}, "no setting 'color'; known are preset, hidden"),

@@ -71,8 +71,19 @@ def test_no_epochs_leave_the_initial_parameters():
     assert float(line.module.weight.detach()) == 0
 
 
+def test_the_rate_rises_to_its_full_value():
+    schedule = Schedule(lr=0.4, warm_up=3)
+    assert [schedule.rate(epoch) for epoch in range(6)] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.4, 0.4])
+    assert Schedule(lr=0.4).rate(0) == 0.4
+    line, warmed = Line(), Line()
+    for each, warm_up in ((line, 0), (warmed, 1)):
+        train(each, Schedule(epochs=1, lr=0.1, weight_decay=0, warm_up=warm_up))
+    # Adam's first step is the rate, whatever the gradient
+    assert float(warmed.module.weight.detach()) == pytest.approx(float(line.module.weight.detach()) / 2)
+
+
 def test_interrupted_anywhere_and_resumed_it_ends_the_same(tmp_path):
-    schedule = Schedule(epochs=60, check_every=5, patience=50, lr=0.05)
+    schedule = Schedule(epochs=60, check_every=5, patience=50, lr=0.05, warm_up=25)
     whole = Line()
     expected = train(whole, schedule)
 
@@ -161,9 +172,10 @@ def test_rows_that_are_stepped_by_themselves_are_resumed_too(tmp_path):
 
 
 def test_in_batches_validations_come_after_as_many_steps_but_not_within_an_epoch():
-    schedule = Schedule(epochs=1500, check_every=10, patience=50, weight_decay=0.5)
+    schedule = Schedule(epochs=1500, check_every=10, patience=50, weight_decay=0.5, warm_up=100)
     assert schedule.in_batches(1) == schedule
     few = schedule.in_batches(4)
+    assert few.warm_up == 25
     assert (few.epochs, few.check_every, few.patience) == (1500, 2, 63)  # 504 steps, as 500 before
     assert (few.lr, few.weight_decay) == (schedule.lr, 0.125)  # the decay of an epoch
     many = schedule.in_batches(40)

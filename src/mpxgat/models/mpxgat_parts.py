@@ -20,7 +20,7 @@ from torch import Tensor
 from mpxgat.graph import MultiplexGraph
 from mpxgat.models.base import AUTO, FULL
 from mpxgat.nn.attention import Neighbourhood
-from mpxgat.nn.mpxgat import HorizontalNet, Net, VerticalNet, Widths, unit_rows, without_horizontal_part
+from mpxgat.nn.mpxgat import REFERENCE, HorizontalNet, Net, VerticalNet, Widths, unit_rows
 from mpxgat.nn.projection import Input, OneHot
 from mpxgat.system import batch_bytes, check_fits, fits, listed_bytes, rows_bytes, training_bytes
 from mpxgat.training.batches import BatchTrainee, Plan, SampledPlan, UnitPlan
@@ -286,6 +286,7 @@ class LayerPart(Part):
             dropout=self.settings.dropout,
             style=self.settings.style,
             weighted=self.weight is not None,
+            one_hot_scale=self.settings.one_hot_scale if self.features is None else 0.0,
         )
 
     def inputs(self) -> tuple[Input]:
@@ -361,7 +362,14 @@ class VerticalPart(Part):
             dropout=self.settings.dropout,
             style=self.settings.style,
             weighted=self.weight is not None,
+            one_hot_scale=self._one_hot_scale,
         )
+
+    @property
+    def _one_hot_scale(self) -> float:
+        settings = self.settings
+        own = settings.vertical_one_hot_scale
+        return 0.0 if self.features is not None else settings.one_hot_scale if own is None else own
 
     def inputs(self) -> tuple[Input | Tensor, ...]:
         """Features or one-hot, and the horizontal embeddings, rows of length 1."""
@@ -386,19 +394,18 @@ class VerticalPart(Part):
 
 
 class GATPart(VerticalPart):
-    """Plain graph attention of all nodes over the inter links: the paper's first ablation."""
+    """The standard GAT of all nodes over the inter links: the paper's first ablation."""
 
     def new_net(self) -> Net:
-        """Blocks of the vertical style without its horizontal part."""
-        style = self.settings.style
+        """Whatever the preset: one matrix for receiver and sender, a bias after the sum, ELU after every block."""
         return HorizontalNet(
             self._columns,
             self.widths,
             generator=self.start(),
             dropout=self.settings.dropout,
-            style=without_horizontal_part(style),
+            style=REFERENCE,
             weighted=self.weight is not None,
-            last_activation=style.last_vertical_activation,
+            one_hot_scale=self._one_hot_scale,
         )
 
     def inputs(self) -> tuple[Input | Tensor, ...]:

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, cast
 
 import torch
@@ -49,7 +49,7 @@ from mpxgat.nn.attention import (
     receiver_sums,
     sent_messages,
 )
-from mpxgat.nn.ops import add_row, elu, glorot, leaky_relu, repeat_row, uniform
+from mpxgat.nn.ops import add_row, elu, glorot, glorot_deviation, leaky_relu, repeat_row, uniform
 from mpxgat.nn.projection import (
     Input,
     LinearMessages,
@@ -412,11 +412,6 @@ def preset(name: str) -> Style:
     return PRESETS[name]
 
 
-def without_horizontal_part(style: Style) -> Style:
-    """The blocks of MPXGAT-V as a `HorizontalNet` has them: plain graph attention, the paper's first ablation."""
-    return replace(style, horizontal_transform=style.vertical_transform)
-
-
 # ---- blocks on top of each other -----------------------------------------------------------------------------------
 
 
@@ -448,7 +443,7 @@ class HorizontalNet(nn.Module):
     inputs      columns of the node features; the number of nodes if the input is `OneHot`
     weighted    whether the blocks read the neighbourhood's edge weights
     generator   draws the initial parameters: same seed, same bytes
-    last_activation     σ of the last block; None is the style's
+    one_hot_scale   see `scale_rows`
     """
 
     def __init__(
@@ -460,15 +455,15 @@ class HorizontalNet(nn.Module):
         dropout: float = 0.6,
         style: Style = PAPER,
         weighted: bool = False,
-        last_activation: Activation | None = None,
+        one_hot_scale: float = 0.0,
     ):
         super().__init__()
         self.blocks = nn.ModuleList()
         for width, out, last in widths.per_block(inputs):
             transform = style.horizontal_transform(width, out, widths.heads, generator)
             attend = Attention(transform, widths.heads, dropout, generator, weighted=weighted)
-            activation = last_activation or style.activation if last else style.activation
-            self.blocks.append(HorizontalBlock(attend, out, activation, last=last, bias=style.bias))
+            self.blocks.append(HorizontalBlock(attend, out, style.activation, last=last, bias=style.bias))
+        scale_rows(cast(Block, self.blocks[0]).attend.transform, one_hot_scale)
 
     def forward(self, x: Input, neighbourhood: Neighbourhood, generator: torch.Generator | None = None) -> Tensor:
         """Embeddings (n, out); in training mode dropout draws from ``generator``."""
@@ -523,6 +518,7 @@ class VerticalNet(nn.Module):
         dropout: float = 0.6,
         style: Style = PAPER,
         weighted: bool = False,
+        one_hot_scale: float = 0.0,
     ):
         super().__init__()
         heads = widths.heads
@@ -533,6 +529,7 @@ class VerticalNet(nn.Module):
             f, g = style.f(horizontal_inputs, out, heads, generator), style.g(out, heads, generator)
             activation = style.last_vertical_activation if last else style.activation
             self.blocks.append(VerticalBlock(attend, f, g, out, activation, last=last, bias=style.bias))
+        scale_rows(cast(Block, self.blocks[0]).attend.transform, one_hot_scale)
 
     def forward(
         self, x: Input, h_H: Tensor, neighbourhood: Neighbourhood, generator: torch.Generator | None = None
@@ -566,6 +563,19 @@ class VerticalNet(nn.Module):
 
 
 Net = HorizontalNet | VerticalNet
+
+
+@torch.no_grad()
+def scale_rows(transform: nn.Module, deviation: float) -> None:
+    """Let the matrices of a transform start with this standard deviation; 0 leaves them as they are.
+
+    For one-hot inputs, which pick single rows: Glorot's start, made for sums over all inputs, would be the smaller the
+    more nodes there are, embeddings and gradients near 0, and the loss at ln 2 for long.
+    """
+    for name in ("W", "W_i", "W_j"):
+        matrix = getattr(transform, name, None)
+        if deviation and isinstance(matrix, Tensor):
+            matrix.mul_(deviation / glorot_deviation(matrix))
 
 
 def unit_rows(h: Tensor) -> Tensor:

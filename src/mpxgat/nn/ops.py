@@ -32,6 +32,11 @@ def glorot(shape: tuple[int, int], generator: torch.Generator) -> nn.Parameter:
     return nn.Parameter(torch.empty(shape).uniform_(-bound, bound, generator=generator))
 
 
+def glorot_deviation(matrix: Tensor) -> float:
+    """The standard deviation that `glorot` gives a matrix of this shape."""
+    return math.sqrt(2 / sum(matrix.shape))
+
+
 def uniform(shape: tuple[int, ...], inputs: int, generator: torch.Generator) -> nn.Parameter:
     """Uniform in ±1/√inputs, as PyTorch starts the biases of linear maps."""
     bound = 1 / math.sqrt(inputs)

@@ -26,6 +26,7 @@ class Schedule:
     epochs          at most
     check_every     epochs between two validations
     patience        validations without a better value before stopping
+    warm_up         epochs in which the learning rate rises to ``lr``, in equal steps
     """
 
     epochs: int = 1500
@@ -33,9 +34,10 @@ class Schedule:
     patience: int = 10
     lr: float = 5e-4
     weight_decay: float = 5e-5
+    warm_up: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("epochs", 0), ("check_every", 1), ("patience", 1)):
+        for name, least in (("epochs", 0), ("check_every", 1), ("patience", 1), ("warm_up", 0)):
             if getattr(self, name) < least:
                 raise SettingError(f"{name} is {getattr(self, name)}, expected at least {least}")
         if not (math.isfinite(self.lr) and self.lr > 0):
@@ -43,14 +45,18 @@ class Schedule:
         if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
             raise SettingError(f"weight_decay is {self.weight_decay}, expected a number of at least 0")
 
+    def rate(self, epoch: int) -> float:
+        """The learning rate of an epoch; the first is 0."""
+        return self.lr * min(1.0, (epoch + 1) / (self.warm_up + 1))
+
     def in_batches(self, steps: int) -> Schedule:
         """For epochs of ``steps`` steps of the optimiser, if this was meant for epochs of one (full batch).
 
         Validation comes after as many steps as before, or after an epoch if that is more, and training stops after as
-        many steps without a better value, but not before a few validations. Weight decay is divided among the steps of
-        an epoch: networks start near 0, where the loss is nearly flat, and the noise of batches slows them down but not
-        the decay, which would pull them back for good. ``epochs`` stays what it says: how often every link is learned
-        from at most.
+        many steps without a better value, but not before a few validations. Warming up takes as many steps as before.
+        Weight decay is divided among the steps of an epoch: networks start near 0, where the loss is nearly flat, and
+        the noise of batches slows them down but not the decay, which would pull them back for good. ``epochs`` stays
+        what it says: how often every link is learned from at most.
         """
         check_every = max(1, self.check_every // steps)
         patience = math.ceil(self.patience * self.check_every / (check_every * steps))
@@ -59,6 +65,7 @@ class Schedule:
             check_every=check_every,
             patience=max(patience, min(self.patience, _LEAST_PATIENCE)),
             weight_decay=self.weight_decay / steps,
+            warm_up=self.warm_up // steps,
         )
 
 
@@ -144,6 +151,7 @@ def train(
         _restore(module, optimiser, state)
     saved = time.monotonic()
     while state.epoch < schedule.epochs and not state.finished:
+        optimiser.lr = schedule.rate(state.epoch)
         _epoch(trainee, schedule, state, report)
         if checkpoint and checkpoint.due(time.monotonic() - saved):
             _save(checkpoint, module, optimiser, state)
@@ -268,7 +276,7 @@ class EagerAdam:
     """
 
     def __init__(self, parameters: Iterable[nn.Parameter], lr: float = 1e-3, weight_decay: float = 0.0):
-        self._lr, self._weight_decay = lr, weight_decay
+        self.lr, self._weight_decay = lr, weight_decay
         # A parameter's hook holds the optimiser; held by it in turn, the parameter would never be freed.
         self._moments = WeakTensorKeyDictionary({each: _no_moments(each) for each in parameters})
         self._hooks = [each.register_post_accumulate_grad_hook(self._step) for each in self._moments]
@@ -303,7 +311,7 @@ class EagerAdam:
             [moments.second],
             [],
             [moments.step],
-            lr=self._lr,
+            lr=self.lr,
             beta1=_BETA_1,
             beta2=_BETA_2,
             weight_decay=self._weight_decay,
@@ -324,7 +332,7 @@ class EagerAdam:
             values = weights.mul(self._weight_decay).add_(values)
         first = moments.first.index_select(0, rows).mul_(_BETA_1).add_(values.mul(1 - _BETA_1))
         second = moments.second.index_select(0, rows).mul_(_BETA_2).add_(values.square().mul_(1 - _BETA_2))
-        rate = self._lr / _missing(_BETA_1, step)
+        rate = self.lr / _missing(_BETA_1, step)
         spread = second.sqrt().div_(_missing(_BETA_2, step).sqrt().to(second.dtype)[:, None]).add_(_EPSILON)
         weights -= first.div(spread).mul_(rate.to(first.dtype)[:, None])
         for whole, part in ((parameter, weights), (moments.first, first), (moments.second, second)):
