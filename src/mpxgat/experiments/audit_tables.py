@@ -108,14 +108,16 @@ def markdown_audits(records: Sequence[Record]) -> str:
 # Okabe and Ito's colours, which people with any kind of sight tell apart; hatched bars are of fake links.
 _BARS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "authors_real": ("authors' training and scoring", {"color": "#D55E00"}),
-    "authors_fake": ("… with fake links", {"facecolor": "#F5C9A8", "edgecolor": "#D55E00", "hatch": "////"}),
+    "authors_fake": ("the same, fake links", {"facecolor": "#F5C9A8", "edgecolor": "#D55E00", "hatch": "////"}),
     "untrained_real": ("not trained, authors' scoring", {"color": "#777777"}),
-    "untrained_fake": ("… with fake links", {"facecolor": "#E4E4E4", "edgecolor": "#777777", "hatch": "////"}),
+    "untrained_fake": ("not trained, fake links", {"facecolor": "#E4E4E4", "edgecolor": "#777777", "hatch": "////"}),
     "leak_free": ("our training, leak-free scoring", {"color": "#0072B2"}),
 }
+_PUBLISHED = "published"
 _TITLES = {"intra": "links within a layer", "inter": "links between layers"}
 _PANEL_WIDTH, _GROUP_HEIGHT, _FRAME = 4.5, 1.25, 1.5  # inches
 _BAR = 0.16  # of a group's height
+_NUMBERS = 1.13  # where on the axis the figures stand: to the right of all bars, whiskers and lines
 _DOTS_PER_INCH = 150
 
 
@@ -152,7 +154,9 @@ def _draw(records: Sequence[Record]) -> Figure:
     figure.suptitle(
         "How the published figures arise: AUC of test links (number of seeds)", x=0.01, ha="left", fontsize=11
     )
-    handles, labels = panels[0].get_legend_handles_labels()
+    named = list(zip(*panels[0].get_legend_handles_labels(), strict=True))
+    named.sort(key=lambda each: each[1] == _PUBLISHED)  # last; the others stay in order
+    handles, labels = zip(*named, strict=True)
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     return figure
 
@@ -169,19 +173,14 @@ def _panel(axes: Axes, records: Sequence[Record], kind: str) -> None:
         for place, mean, spread in zip(places, means, spreads, strict=True):
             if spread:
                 axes.errorbar(mean, place, xerr=spread, color="#000000", elinewidth=0.9, capsize=2)
-            axes.annotate(
-                f"{mean:.3f}".removeprefix("0"), (mean + spread, place), xytext=(4, 0), textcoords="offset points",
-                va="center", fontsize=7.5,
-            )  # fmt: skip
-    published = [(row, record[kind]["published"]) for row, record in enumerate(records)]
-    lines = [(row, mean) for row, mean in published if mean is not None]
-    half = _BAR * len(_BARS) / 2
-    axes.vlines(
-        [mean for _, mean in lines], [row - half for row, _ in lines], [row + half for row, _ in lines],
-        color="#000000", linewidth=1.8, label="published",
-    )  # fmt: skip
+            axes.annotate(f"{mean:.3f}".removeprefix("0"), (_NUMBERS, place), va="center", ha="right", fontsize=8)
+    published = {row: record[kind]["published"] for row, record in enumerate(records) if record[kind]["published"]}
+    if published:
+        half = _BAR * (len(_BARS) + 0.6) / 2
+        ends = [row - half for row in published], [row + half for row in published]
+        axes.vlines(list(published.values()), *ends, color="#000000", linewidth=1.8, label=_PUBLISHED)
     axes.set_title(_TITLES[kind], loc="left", pad=14)
-    axes.set_xlim(0, 1.12)
+    axes.set_xlim(0, _NUMBERS)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     axes.set_xlabel("AUC")
     axes.tick_params(axis="y", length=0)
