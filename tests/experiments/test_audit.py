@@ -1,6 +1,8 @@
 """The audit shows a leak; these tests hold it to what it says it does."""
 
 import json
+import pickle
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +14,7 @@ from mpxgat.errors import InputError, ResumeError, SettingError
 from mpxgat.evaluation import evaluate
 from mpxgat.experiments import audit as audit_module
 from mpxgat.experiments import audit_training
-from mpxgat.experiments.audit import audit, fake_links, scored_as_published
+from mpxgat.experiments.audit import audit, audit_split, fake_links, scored_as_published
 from mpxgat.experiments.audit_tables import KINDS, markdown_audits, read_records, rows_by_way, write_audit_chart
 from mpxgat.experiments.audit_training import AuthorsWay, DrawnOnce, any_pairs, one_way
 from mpxgat.metrics import auc
@@ -20,15 +22,16 @@ from mpxgat.models import make_model
 from mpxgat.nn.ops import pair_scores
 from mpxgat.pairs import pair_keys
 from mpxgat.training.links import BetweenLayers, LinkTrainee
+from mpxgat.training.parallel import Session
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-SMALL = {"hidden": 8, "out": 8, "heads": 2, "epochs": 10, "check_every": 5}
+SMALL = {"hidden": 8, "out": 8, "heads": 2, "epochs": 4, "check_every": 2}
 SEED = 100
 
 
 @pytest.fixture(scope="module")
 def graph():
-    return synthetic.social(people=150, layers=3, seed=SEED)
+    return synthetic.social(people=120, layers=3, seed=SEED)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +108,7 @@ class TestFigures:
         assert {way["preset"] for way in found["settings"].values()} == {"reference"}
 
     def test_the_authors_way_has_its_own_number_of_epochs_by_default(self, graph, found, monkeypatch):
-        assert found["settings"]["authors"]["epochs"] == 10  # as given
+        assert found["settings"]["authors"]["epochs"] == SMALL["epochs"]  # as given
         monkeypatch.setattr(audit_module, "AUTHORS_EPOCHS", 3)
         settings = {name: value for name, value in SMALL.items() if name != "epochs"}
         found = audit(graph, "social", settings | {"patience": 1, "check_every": 1}, [SEED])
@@ -163,6 +166,21 @@ class TestAuthorsTraining:
         hidden = graph.without(intra=split.intra.positives, inter=split.inter.positives)
         assert same_weights(AuthorsWay(seed=SEED, **SMALL).fit(hidden), authors)
 
+    def test_other_test_links_change_no_training(self, split, found):
+        fewer = replace(
+            split,
+            intra=replace(split.intra, positives=split.intra.positives[1:]),
+            inter=replace(split.inter, positives=split.inter.positives[1:]),
+        )
+        record = audit_split(fewer, "social", SMALL, lambda way: Session())
+        assert {"seed": SEED, **record["training"]} == found["training"][0]  # β and validation AUC to the last digit
+
+    def test_parts_can_be_sent_to_other_processes(self, authors):
+        (part, net), *_ = authors.networks()
+        sent = pickle.loads(pickle.dumps(part))
+        again = sent.learn(None, lambda report: None).parameters
+        assert all(torch.equal(again[name], value) for name, value in net.state_dict().items())
+
     def test_same_seed_same_weights(self, split, authors):
         assert same_weights(AuthorsWay(seed=SEED, **SMALL).fit(split.train), authors)
         assert not same_weights(AuthorsWay(seed=SEED + 1, **SMALL).fit(split.train), authors)
@@ -217,7 +235,7 @@ class TestAuthorsTraining:
         graph = graph.without(intra=graph.intra[graph.node_layer[graph.intra[:, 0]] == 1])
         model = AuthorsWay(seed=0, **SMALL).fit(graph)
         parts = model.training_summary()["parts"].values()
-        assert [part["epochs"] for part in parts] == [10, 0, 10, 10]
+        assert [part["epochs"] for part in parts] == [4, 0, 4, 4]
         assert np.isfinite(model.vertical).all()
         found = audit(graph, "social", SMALL | {"epochs": 0}, [SEED])
         assert found["intra"]["untrained_fake"] is not None
