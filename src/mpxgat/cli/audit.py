@@ -35,7 +35,7 @@ _NOTE = (
 
 def audit(
     data: Annotated[
-        str | None, typer.Argument(metavar="[DATA]", help="A data set's name (see `mpxgat datasets`) or a file.")
+        str | None, typer.Argument(metavar="DATA", help="A data set's name (see `mpxgat datasets`) or a file.")
     ] = None,
     output: Annotated[
         Path | None,
@@ -154,7 +154,7 @@ def _print(records: Sequence[Record]) -> None:
 
     for found in records:
         seeds = ", ".join(map(str, found["seeds"]))
-        title = f"{found['dataset']}: AUC of preset reference, seed {seeds}"
+        title = f"{found['dataset']}: AUC of preset reference, seed(s) {seeds}"
         print_table(["", "within layers", "between layers"], rows_by_way(found), title=title)
     sys.stdout.flush()
     print_note(_NOTE, limit=1000)
