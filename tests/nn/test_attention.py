@@ -67,6 +67,20 @@ def test_neighbour_sums():
     assert torch.autograd.gradcheck(lambda m: neighbour_sums(m, neighbourhood), (m,))
 
 
+@pytest.mark.parametrize("heads", [1, 3])
+def test_gradcheck_where_messages_go_one_way(heads):
+    around = Neighbourhood.directed(5, LINKS)
+    edges = around.head_edges(heads)
+    keep = torch.tensor([0.0, 2.5], dtype=torch.float64)[torch.randint(2, (len(edges.senders),))]
+
+    def function(left, right, t, scale):
+        return neighbour_sums(attend(left, right, t, edges, keep=keep, scale=scale), around)
+
+    assert torch.autograd.gradcheck(
+        function, (*(double(5, heads) for _ in range(2)), double(5, heads, 3), double(5, heads))
+    )
+
+
 class TestDropout:
     edges = Neighbourhood.from_links(200, torch.combinations(torch.arange(200))).head_edges(2)
 

@@ -53,6 +53,17 @@ def test_head_edges_are_disjoint_copies(heads):
     assert base.head_edges(heads) is spread
 
 
+def test_directed_links_send_from_their_first_node_to_their_second():
+    found = Neighbourhood.directed(4, torch.tensor([[2, 0], [1, 2], [1, 0]]))
+    there = edges(found)
+    assert there == [(0, 0), (0, 1), (0, 2), (1, 1), (2, 1), (2, 2), (3, 3)]
+    assert [there[k] for k in found.reverse.tolist()] == [(j, i) for i, j in edges(found.turned)]
+    spread = found.head_edges(2)
+    entries = list(zip(spread.receivers.tolist(), spread.senders.tolist(), strict=True))
+    turned = zip(spread.by_sender.receivers.tolist(), spread.by_sender.senders.tolist(), strict=True)
+    assert [entries[k] for k in spread.reverse.tolist()] == [(j, i) for i, j in turned]
+
+
 def test_no_links():
     found = Neighbourhood.from_links(3, torch.empty(0, 2))
     assert edges(found) == [(0, 0), (1, 1), (2, 2)]

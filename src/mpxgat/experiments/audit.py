@@ -1,27 +1,30 @@
-"""AN AUDIT, NOT AN EVALUATION: how the published inter-layer figures of MPXGAT arise.
+"""AN AUDIT, NOT AN EVALUATION: how the published figures of MPXGAT arise, within layers and between them.
 
-Nothing here may be used to evaluate a model. The first two figures below are computed the way the authors' public code
-computes them, with the test links inside the network; they are shown so that the published ones can be understood.
-Only the command `mpxgat audit` imports this file (a check of the import rules sees to it).
+Nothing here may be used to evaluate a model. The figures "real" and "fake" below are computed the way the authors'
+public code computes them, with the links that are scored inside the network; they are shown so that the published ones
+can be understood. Only the command `mpxgat audit` imports this file (a check of the import rules sees to it).
 
-The preset `reference` is trained on the training graph of a split, without the test links. Then the same weights are
-scored three times:
+The preset `reference` is trained on the training graph of a split in two ways, neither of which sees a test link: the
+authors' (`mpxgat.experiments.audit_training`) and ours. Both and the untrained network are scored in three ways:
 
-    reference_real  as the authors' code does: only the test links carry messages (with self-loops), and only one way:
-                    their data has each link once and is not made undirected; attention dropout stays on; one negative
-                    for each test link, drawn once, uniformly over all pairs of nodes whatever their layers, avoiding
-                    only the test links
-    reference_fake  the same with random non-links in place of the test links
-    leak_free       the training links carry messages, dropout is off, all valid pairs of the protocol are scored
+    real        as the authors' code does: only the test links carry messages (with self-loops), one way, from the lower
+                node to the higher; attention dropout stays on; one negative for each test link, drawn once, uniformly
+                over all pairs of nodes (of the layer; between layers over all nodes whatever their layers), avoiding
+                only the test links; within layers, the plain mean of the layers' AUC
+    fake        the same with random non-links in place of the test links
+    leak-free   the training links carry messages both ways, dropout is off, the pairs of the protocol are scored
 
-If the first is high because the model has learned who is who, the second must be near .5. If the second is as high as
-the first, the figure says only that two nodes that exchange messages come out alike.
+If "real" is high because the model has learned which links there are, "fake" must be near .5. If "fake" is as high, the
+figure says only that two nodes that exchange messages come out alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,168 +32,272 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from mpxgat.errors import SettingError
-from mpxgat.evaluation import evaluate
+from mpxgat.errors import InputError, OutputError, ResumeError, SettingError, printable, quoted
+from mpxgat.evaluation import Summary, evaluate
+from mpxgat.experiments.audit_tables import KIND, KINDS
+from mpxgat.experiments.audit_training import AuthorsWay, any_pairs, one_way
 from mpxgat.experiments.tables import published_figures
 from mpxgat.graph import MultiplexGraph
-from mpxgat.io.files import write_files
+from mpxgat.io.files import append_json_line, read_json_lines
 from mpxgat.metrics import auc
 from mpxgat.models.mpxgat import MPXGAT, PUBLISHED
-from mpxgat.nn.attention import Neighbourhood
+from mpxgat.models.mpxgat_parts import Part
+from mpxgat.nn.mpxgat import Net
 from mpxgat.nn.ops import pair_scores
-from mpxgat.pairs import pair_keys
-from mpxgat.splits import Split
-from mpxgat.training.links import BetweenLayers, Stream
+from mpxgat.pairs import label_components
+from mpxgat.splits import Split, make_split
+from mpxgat.training.links import BetweenLayers, NegativeSampler, Stream, WithinLayer
 from mpxgat.training.parallel import Session
 
-_COLOURS = {"reference_real": "#D55E00", "reference_fake": "#E69F00", "leak_free": "#0072B2", "published": "#777777"}
-_DOTS_PER_INCH = 150
-_SCORINGS = 10  # dropout is on: each scoring draws it anew
-_AUDIT, _NEGATIVES, _FAKE, _DROPOUT = 2**31 + 1, 0, 1, 2  # streams of random numbers that no part of the model has
+AUTHORS_EPOCHS = 500
+SCORINGS = 10  # dropout is on: each scoring draws it anew
+_AUDIT = 2**31 + 1  # a stream of random numbers that no part of the model has
+_NEGATIVES, _FAKE, _DROPOUT = range(3)  # what its numbers are for
+_WHOLE_MODEL = {"preset": "reference", "horizontal": "trained", "vertical": "gat-v"}
+
+Links = Mapping[str, NDArray[np.int64]]
+Values = dict[str, dict[str, float | None]]
+"""Figures by kind of link and name; None where one is not defined."""
 
 
-@dataclass(frozen=True)
-class Audit:
-    """Inter AUC three ways; ``values`` are over the scorings with dropout on (leak-free: one)."""
-
-    dataset: str
-    seed: int
-    test_links: int
-    settings: Mapping[str, Any]
-    training: Mapping[str, Any]
-    values: Mapping[str, Sequence[float]]
-    hard: float
-    published: float | None
-
-    def to_record(self) -> dict[str, Any]:
-        """Plain values: the means by name, and how they came about."""
-        means = {name: float(np.mean(values)) for name, values in self.values.items()}
-        return {
-            **means,
-            "published": self.published,
-            "leak_free_hard_pairs": self.hard,
-            "std": {name: float(np.std(values)) for name, values in self.values.items() if len(values) > 1},
-            "dataset": self.dataset,
-            "seed": self.seed,
-            "test_links": self.test_links,
-            "settings": dict(self.settings),
-            "training": dict(self.training),
-        }
+# ---- several seeds, kept in a folder -------------------------------------------------------------------------------
 
 
-def audit(split: Split, dataset: str, settings: Mapping[str, Any], session: Session | None = None) -> Audit:
-    """Train the preset `reference` on ``split.train`` and score it three ways; SettingError without test links.
+def audit(
+    graph: MultiplexGraph,
+    dataset: str,
+    settings: Mapping[str, Any],
+    seeds: Sequence[int] = (0,),
+    folder: Path | None = None,
+    session: Session | None = None,
+) -> dict[str, Any]:
+    """The figures of all seeds in plain values; weights of links are not read.
 
-    Settings that are not given are those published for the data set, or the defaults.
+    settings    of the model; those that are not given are the ones published for the data set, or the defaults
+                (without ``epochs``, the authors' way trains `AUTHORS_EPOCHS` epochs)
+    folder      where finished seeds, which are not computed again, and checkpoints are kept
+
+    SettingError without test links; ResumeError if the folder is of other settings.
     """
-    if not len(split.inter.positives):
-        raise SettingError("the split has no inter-layer test link, expected one at least")
-    model = MPXGAT(seed=split.seed, **{**PUBLISHED.get(dataset, {}), **settings, "preset": "reference"})
-    return audit_model(model.fit(split.train, session), split, dataset)
+    graph = graph.unweighted()
+    identity = {"data": dataset, "graph": graph.fingerprint(), "settings": repr(sorted(settings.items()))}
+    done = {} if folder is None else _finished(folder, identity)
+    for seed in seeds:
+        if seed in done:
+            continue
+        split = make_split(graph, "marked", seed)
+        done[seed] = audit_split(split, dataset, settings, _sessions(session or Session(), folder, seed, identity))
+        if folder is not None:
+            append_json_line(_kept(folder), {"identity": identity, **done[seed]})
+            shutil.rmtree(_checkpoints(folder, seed), ignore_errors=True)
+    return _over_seeds(dataset, [done[seed] for seed in seeds])
 
 
-def audit_model(model: MPXGAT, split: Split, dataset: str) -> Audit:
-    """Score a model fitted on ``split.train`` three ways."""
-    positives = split.inter.positives.astype(np.int64)
-    stream = Stream((split.seed, _AUDIT))
-    fake = _random_non_links(split, len(positives), stream.at(_FAKE).numpy())
-    values = {
-        "reference_real": _scored_as_published(model, positives, stream),
-        "reference_fake": _scored_as_published(model, fake, stream),
-    }
-    fair = evaluate(model, split).inter.values
+def _kept(folder: Path) -> Path:
+    return folder / "audit.jsonl"
+
+
+def _checkpoints(folder: Path, seed: int) -> Path:
+    return folder / "checkpoints" / f"seed-{seed}"
+
+
+def _finished(folder: Path, identity: Mapping[str, str]) -> dict[int, dict[str, Any]]:
+    """What a folder has of finished seeds."""
+    path, done = _kept(folder), {}
+    for line, record in read_json_lines(path, "a seed's audit"):
+        if not {"identity", "seed", "test_links", "settings", "training", *KINDS} <= record.keys():
+            raise InputError("not a seed's audit (keys are missing)", path, line)
+        before = record.pop("identity")
+        other = [name for name in identity if before.get(name) != identity[name]]
+        if other:
+            raise ResumeError(
+                f"cannot resume: {printable(path, 300)} was made with other {other[0]} "
+                f"({printable(before.get(other[0]))}, now {printable(identity[other[0]])}); take another folder"
+            )
+        done[int(record["seed"])] = record
+    return done
+
+
+def _sessions(
+    session: Session, folder: Path | None, seed: int, identity: Mapping[str, str]
+) -> Callable[[str], Session]:
+    """For each way of training its own checkpoints, which fit this graph, seed and settings only."""
+
+    def of(way: str) -> Session:
+        if folder is None:
+            return replace(session, checkpoints=None)
+        place = _checkpoints(folder, seed) / way
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise OutputError(f"{printable(place, 300)}: cannot make it: {printable(problem.strerror)}") from None
+        return replace(session, checkpoints=place, identity={**identity, "seed": str(seed), "way": way})
+
+    return of
+
+
+def _over_seeds(dataset: str, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Means, and sample standard deviations where there are several seeds."""
     published = published_figures("mpxgat", dataset)
-    return Audit(
-        dataset=dataset,
-        seed=split.seed,
-        test_links=len(positives),
-        settings=model.settings,
-        training=model.training_summary(),
-        values={**values, "leak_free": [fair["auc"]]},
-        hard=fair["auc_hard"],
-        published=published["inter"].mean if published else None,
-    )
+    kinds: dict[str, dict[str, Any]] = {}
+    for kind in KINDS:
+        names = list(records[0][kind])
+        summaries = {name: _summary([record[kind][name] for record in records]) for name in names}
+        kinds[kind] = {
+            **{name: None if summary is None else summary.mean for name, summary in summaries.items()},
+            "published": published[kind].mean if published else None,
+            "std": {name: s.std for name, s in summaries.items() if s is not None and len(s.values) > 1},
+            "test_links": [record["test_links"][kind] for record in records],
+        }
+    return {
+        "kind": KIND,
+        "dataset": dataset,
+        "seeds": [record["seed"] for record in records],
+        "dropout_scorings": SCORINGS,
+        **kinds,
+        "settings": records[0]["settings"],
+        "training": [{"seed": record["seed"], **record["training"]} for record in records],
+    }
 
 
-def _scored_as_published(model: MPXGAT, links: NDArray[np.int64], stream: Stream) -> list[float]:
+def _summary(values: Sequence[float | None]) -> Summary | None:
+    known = [value for value in values if value is not None]
+    return Summary.of(known) if len(known) == len(values) else None
+
+
+# ---- one seed ------------------------------------------------------------------------------------------------------
+
+
+def audit_split(
+    split: Split, dataset: str, settings: Mapping[str, Any], session_of: Callable[[str], Session]
+) -> dict[str, Any]:
+    """Train the preset `reference` both ways on ``split.train`` and score it; see `audit`."""
+    real: Links = {"intra": split.intra.positives.astype(np.int64), "inter": split.inter.positives.astype(np.int64)}
+    for kind, links in real.items():
+        if not len(links):
+            raise SettingError(f"the split of seed {split.seed} has no {kind}-layer test link, expected one at least")
+    scored = {"real": real, "fake": fake_links(split)}
+    chosen = {**PUBLISHED.get(dataset, {}), **_whole_model(settings)}
+    untrained = AuthorsWay(seed=split.seed, **{**chosen, "epochs": 0}).fit(split.train)
+    values = [_named(_figures(untrained, split, scored), "untrained")]
+    del untrained
+    authors_settings = {**chosen, "epochs": settings.get("epochs", AUTHORS_EPOCHS)}
+    authors = AuthorsWay(seed=split.seed, **authors_settings).fit(split.train, session_of("authors"))
+    values.append(_named(_figures(authors, split, scored), "authors"))
+    ours = MPXGAT(seed=split.seed, **chosen).fit(split.train, session_of("ours"))
+    values.append(_named(_figures(ours, split, scored), "ours"))
+    models = {"authors": authors, "ours": ours}
+    return {
+        "seed": split.seed,
+        "test_links": {kind: len(links) for kind, links in real.items()},
+        **{kind: _in_order(kind, values) for kind in KINDS},
+        "settings": {way: model.settings for way, model in models.items()},
+        "training": {way: model.training_summary() for way, model in models.items()},
+    }
+
+
+def _whole_model(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of the whole model as the authors' code has it; SettingError for another one."""
+    for name, value in _WHOLE_MODEL.items():
+        if settings.get(name, value) != value:
+            raise SettingError(f"{name} is {quoted(settings[name])}, expected {value}: the audit is of that alone")
+    return {**settings, **_WHOLE_MODEL}
+
+
+def _named(figures: Values, way: str) -> Values:
+    """By the names that the record has; our own training leak-free is *the* leak-free figure."""
+    names = {"ours_leak_free": "leak_free", "ours_leak_free_hard_pairs": "leak_free_hard_pairs"}
+    return {
+        kind: {names.get(f"{way}_{name}", f"{way}_{name}"): value for name, value in values.items()}
+        for kind, values in figures.items()
+    }
+
+
+def _in_order(kind: str, values: Sequence[Values]) -> dict[str, float | None]:
+    """The figures of all ways, those first that are compared most."""
+    found = {name: value for each in values for name, value in each[kind].items()}
+    return {name: found[name] for name in KINDS[kind]}
+
+
+def _figures(model: MPXGAT, split: Split, links: Mapping[str, Links]) -> Values:
+    """A fitted model scored in three ways; ``links`` are "real" and "fake"."""
+    fair = evaluate(model, split)
+    found = {
+        "intra": {"leak_free": fair.intra.values["auc"]},
+        "inter": {"leak_free": fair.inter.values["auc"], "leak_free_hard_pairs": fair.inter.values["auc_hard"]},
+    }
+    networks = list(model.networks())
+    for kind, figures in found.items():
+        for name, of_kind in links.items():
+            figures[name] = scored_as_published(networks, split.train, kind, of_kind[kind])
+    return {
+        kind: {name: None if math.isnan(value) else value for name, value in figures.items()}
+        for kind, figures in found.items()
+    }
+
+
+# ---- scoring with a leak -------------------------------------------------------------------------------------------
+
+
+def scored_as_published(
+    networks: Sequence[tuple[Part, Net]], graph: MultiplexGraph, kind: str, links: NDArray[np.int64]
+) -> float:
+    """Mean AUC over `SCORINGS` scorings of links (m, 2), within layers the plain mean over the layers that have any.
+
+    NaN if no layer has both a link and another pair.
+    """
+    if kind == "inter":
+        found = [_scorings(*networks[-1], links)]
+    else:
+        inside = zip(networks[:-1], by_layer(graph, links), strict=True)
+        found = [_scorings(part, net, ours) for (part, net), ours in inside if len(ours)]
+    defined = [scorings for scorings in found if not np.isnan(scorings).any()]
+    return float(np.mean(defined)) if defined else math.nan
+
+
+@torch.no_grad()
+def _scorings(part: Part, net: Net, links: NDArray[np.int64]) -> list[float]:
     """AUC of ``links`` against as many negatives, the links themselves carrying the messages, dropout on."""
-    part, net = model.vertical_network()
-    n = part.n_nodes
-    negatives = torch.from_numpy(_negatives_over_all_pairs(n, links, stream.at(_NEGATIVES).numpy()))
-    positives = torch.from_numpy(links)
-    around = _one_way(n, links)
+    stream = Stream((part.seed, _AUDIT, part.key))
+    negatives = torch.from_numpy(any_pairs(part.n_nodes, links, stream.at(_NEGATIVES).numpy()))
+    positives, around = torch.from_numpy(links), one_way(part.n_nodes, links)
     net.train()  # the authors' code never calls eval()
     found = []
-    with torch.no_grad():
-        for number in range(_SCORINGS):
-            embeddings = net(*part.inputs(), around, generator=stream.at(_DROPOUT, number).torch())
-            scores = (pair_scores(embeddings, pairs).numpy() for pairs in (positives, negatives))
-            found.append(auc(*scores))
+    for number in range(SCORINGS):
+        embeddings = net(*part.inputs(), around, generator=stream.at(_DROPOUT, number).torch())
+        scores = (pair_scores(embeddings, pairs).numpy() for pairs in (positives, negatives))
+        found.append(auc(*scores))
     return found
 
 
-def _one_way(n: int, links: NDArray[np.int64]) -> Neighbourhood:
-    """Every link sends from its lower node to its higher one, every node to itself. For scoring only."""
-    nodes = np.arange(n)
-    edges = np.concatenate([np.sort(links, axis=1), np.stack([nodes, nodes], axis=1)])
-    senders, receivers = edges[np.lexsort(edges.T)].T
-    offsets = torch.from_numpy(np.searchsorted(receivers, np.arange(n + 1)))
-    return Neighbourhood.one_way(offsets, torch.from_numpy(senders.copy()))
+def by_layer(graph: MultiplexGraph, links: NDArray[np.integer]) -> list[NDArray[np.int64]]:
+    """The intra links of every layer, nodes numbered within the layer."""
+    first = links[:, 0]
+    bounds = pairwise(graph.layer_start.tolist())
+    return [links[(first >= begin) & (first < end)].astype(np.int64) - begin for begin, end in bounds]
 
 
-def _negatives_over_all_pairs(n: int, links: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """As many pairs as links: any two nodes, of whatever layers; only the links themselves are avoided."""
-    linked = pair_keys(links, n)
-    found = np.empty((0, 2), dtype=np.int64)
-    while len(found) < len(links):
-        pairs = rng.integers(n, size=(len(links), 2))
-        free = (pairs[:, 0] != pairs[:, 1]) & ~np.isin(pair_keys(pairs, n), linked)
-        found = np.concatenate([found, pairs[free]])
-    return found[: len(links)]
+def fake_links(split: Split) -> Links:
+    """As many random non-links as there are test links, within layers in every layer (fewer where hardly any pair is
+    free): links neither of the training graph nor hidden, nor pairs that are one unit through both. SettingError if
+    there are none between layers.
+    """
+    graph, stream = split.train, Stream((split.seed, _AUDIT))
+    unit = label_components(np.concatenate([graph.inter, split.inter.positives]), graph.n_nodes)
+    rng = stream.at(_FAKE).numpy()
+    inter = _distinct(BetweenLayers(graph.node_layer, unit), len(split.inter.positives), rng)
+    if not len(inter):
+        raise SettingError("the graph has no two nodes of different layers that could be a fake link")
+    intra = []
+    hidden_by_layer, known_by_layer = by_layer(graph, split.intra.positives), by_layer(graph, graph.intra)
+    bounds = pairwise(graph.layer_start.tolist())
+    for (begin, end), hidden, known in zip(bounds, hidden_by_layer, known_by_layer, strict=True):
+        links = np.concatenate([known, hidden]).astype(np.int32)
+        intra.append(_distinct(WithinLayer.of(end - begin, links), len(hidden), rng) + begin)
+    return {"intra": np.concatenate(intra), "inter": inter}
 
 
-def _random_non_links(split: Split, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Pairs of nodes of different layers that are not the same unit, neither in training nor in truth."""
-    graph: MultiplexGraph = split.train
-    truth = pair_keys(split.inter.positives, graph.n_nodes)
-    found = np.empty((0, 2), dtype=np.int64)
-    while len(found) < count:
-        pairs = BetweenLayers(graph.node_layer, graph.unit).draw(count, rng)
-        if not len(pairs):
-            raise SettingError("the graph has no two nodes of different layers that could be a fake link")
-        found = np.concatenate([found, pairs[~np.isin(pair_keys(pairs, graph.n_nodes), truth)]])
-    return found[:count]
-
-
-def write_audit_chart(found: Mapping[str, Any], words: Mapping[str, str], folder: Path) -> list[Path]:
-    """Write ``audit.svg`` and ``audit.png``; ``words`` names the figures in the order they are drawn."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    shown = {name: text for name, text in words.items() if found[name] is not None}
-    with rc_context({"svg.hashsalt": "audit", "font.size": 9.5}):
-        figure = Figure(figsize=(7.6, 0.55 * len(shown) + 1.3), layout="constrained")
-        axes = figure.subplots()
-        means = [found[name] for name in shown]
-        spreads = [found["std"].get(name, 0) for name in shown]
-        colours = [_COLOURS[name] for name in shown]
-        axes.barh(list(shown.values()), means, xerr=spreads, color=colours, height=0.62, capsize=2.5)
-        for row, (mean, spread) in enumerate(zip(means, spreads, strict=True)):
-            axes.annotate(
-                f"{mean:.3f}".removeprefix("0"), (mean + spread, row), xytext=(5, 0), textcoords="offset points",
-                va="center",
-            )  # fmt: skip
-        axes.invert_yaxis()
-        axes.axvline(0.5, color="#555555", linewidth=0.9, linestyle="--")
-        axes.annotate("chance", (0.5, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom", color="#555555")
-        axes.set_xlim(0, 1.08)
-        axes.set_xlabel("inter-layer AUC")
-        axes.spines[["top", "right"]].set_visible(False)
-        title = f"{found['dataset']}: one training of preset reference, scored three ways"
-        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
-        return write_files(
-            {
-                folder / "audit.svg": lambda path: figure.savefig(path, format="svg", metadata={"Date": None}),
-                folder / "audit.png": lambda path: figure.savefig(path, format="png", dpi=_DOTS_PER_INCH),
-            }
-        )
+def _distinct(sampler: NegativeSampler, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Pairs of which no two are the same: each is to carry one message."""
+    pairs = np.unique(np.sort(sampler.draw(4 * count, rng), axis=1), axis=0)
+    return rng.permutation(pairs)[:count]

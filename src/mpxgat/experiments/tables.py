@@ -33,7 +33,7 @@ _HEADER = (
     "data set", "model", "seeds", "epochs (H, V)", "intra AUC", "published", "inter AUC", "published",
     "inter AUC, hard", "MRR", "hits@1", "overall AUC", "published",
 )  # fmt: skip
-_DATASETS = ("fftwyt", "drosophila", "arxiv")
+PAPERS_DATASETS = ("fftwyt", "drosophila", "arxiv")
 
 
 @dataclass(frozen=True)
@@ -266,7 +266,7 @@ def _grouped(records: Iterable[CellRecord]) -> list[_ResultRow]:
 
 
 def _order(row: _ResultRow) -> tuple[int, str, bool, str]:
-    known = _DATASETS.index(row.dataset) if row.dataset in _DATASETS else len(_DATASETS)
+    known = PAPERS_DATASETS.index(row.dataset) if row.dataset in PAPERS_DATASETS else len(PAPERS_DATASETS)
     return known, row.dataset, row.model != "rules", row.label
 
 

@@ -290,6 +290,12 @@ class MPXGAT(EmbeddingModel):
             around = part.neighbourhood()
             yield part.label, around, part.attention(parameters, around)
 
+    def networks(self) -> Iterator[tuple[Part, Net]]:
+        """Every trained network with the part it was trained as, the one between layers last; for looking inside."""
+        _ = self.graph
+        for part, parameters in zip(self._parts, self._parameters, strict=True):
+            yield part, part.net(parameters)
+
     def vertical_network(self) -> tuple[Part, Net]:
         """The trained vertical network and the part (links, inputs) it was trained as; for looking inside."""
         _ = self.graph

@@ -7,7 +7,8 @@ For every head, with l_i = <v_i, s_i> and r_j = <v_j, t_j>:
     out_i = c_i Σ_j p_ij k_ij (t_j + b)     k: dropout's factors, 0 or 1/(1-p); optional: a scale c, a bias b
 
 Both passes go over edges sorted by receiver; nothing of size (E, heads, out) is ever made. The backward pass sums the
-same entries sorted by sender, which in an undirected network is the same list in another order. In this order below:
+same entries sorted by sender, which in an undirected network is the same list in another order (where messages go one
+way, `Neighbourhood.directed`, it is a list of its own). In this order below:
 who sends to whom; the sum over j; the sum without gradients, chunk by chunk; and every message by itself, for those who
 bring their own g. What the nodes send is made in `mpxgat.nn.projection`.
 """
@@ -41,8 +42,9 @@ class HeadEdges:
 
     The heads are h disjoint copies of the network: head k of node i is *row* i*h + k, so a tensor (n, h, d) is
     (n*h, d) rows without moving a byte, and all heads are one sparse operation. Entries are sorted by
-    receiver, then head, then sender. As the network is undirected, entry k and ``reverse[k]`` are one link
-    seen from its two ends: sorted by sender, the entries' receivers are again ``senders``.
+    receiver, then head, then sender. Where the network is undirected, entry k and ``reverse[k]`` are one link
+    seen from its two ends: sorted by sender, the entries' receivers are again ``senders``. Where it is not, ``turned``
+    has the edges the other way round, and ``reverse[k]`` is the entry that its entry k stands for.
     """
 
     heads: int
@@ -52,6 +54,12 @@ class HeadEdges:
     reverse: Tensor  # (E*h,) the same link seen from the other end
     position: Tensor  # (E, h) entry of edge e in head k
     weights: Tensor | None  # (E*h,)
+    turned: HeadEdges | None = None
+
+    @property
+    def by_sender(self) -> HeadEdges:
+        """The entries sorted by sender: ``x[reverse]`` is aligned with them."""
+        return self.turned or self
 
     def per_edge(self, entries: Tensor) -> Tensor:
         """(E*h,) in the order of entries -> (E, h) in the order of the neighbourhood's edges."""
@@ -66,12 +74,14 @@ class Neighbourhood:
     senders     (E,) E = 2m + n for m links
     reverse     (E,) position of the edge that goes the other way; a self-loop is its own
     weights     (E,) weight of the link, 1 for self-loops; None if the links have none
+    turned      None; where edges go one way, the same edges the other way round: its edge k is edge reverse[k]
     """
 
     offsets: Tensor
     senders: Tensor
     reverse: Tensor
     weights: Tensor | None = None
+    turned: Neighbourhood | None = None
     _head_edges: dict[int, HeadEdges] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -103,6 +113,18 @@ class Neighbourhood:
         """
         return cls(offsets, senders, torch.arange(len(senders), device=senders.device), weights)
 
+    @classmethod
+    def directed(cls, n_nodes: int, links: Tensor) -> Neighbourhood:
+        """From links (m, 2), each of which sends from its first node to its second only; nodes hear themselves too."""
+        nodes = torch.arange(n_nodes, device=links.device)
+        senders, receivers = torch.cat([links.to(torch.int64), torch.stack([nodes, nodes], 1)]).T
+        order = torch.argsort(receivers * n_nodes + senders)
+        senders, receivers = senders[order], receivers[order]
+        bins = torch.arange(n_nodes + 1, device=links.device)
+        sent = torch.argsort(senders, stable=True)
+        turned = cls.one_way(torch.searchsorted(senders[sent], bins), receivers[sent])
+        return cls(torch.searchsorted(receivers, bins), senders, sent, turned=turned)
+
     @property
     def n_nodes(self) -> int:
         return len(self.offsets) - 1
@@ -133,7 +155,8 @@ class Neighbourhood:
         moved = {
             f.name: getattr(self, f.name).to(device) for f in fields(self) if isinstance(getattr(self, f.name), Tensor)
         }
-        return replace(self, **moved, _head_edges={})
+        turned = None if self.turned is None else self.turned.to(device)
+        return replace(self, **moved, turned=turned, _head_edges={})
 
     def _make_head_edges(self, heads: int) -> HeadEdges:
         head = torch.arange(heads, device=self.offsets.device)
@@ -147,14 +170,21 @@ class Neighbourhood:
             return torch.empty_like(edges).flatten().index_copy(0, entries, edges.flatten())
 
         row_starts = (start * heads)[:, None] + head * size[:, None]
+        turned = None if self.turned is None else self.turned.head_edges(heads)
+        reverse = position[self.reverse]
+        if turned is None:
+            reverse = spread(reverse)
+        else:
+            reverse = torch.empty_like(entries).index_copy(0, turned.position.flatten(), reverse.flatten())
         return HeadEdges(
             heads=heads,
             offsets=torch.cat([row_starts.flatten(), self.offsets[-1:] * heads]),
             senders=spread(self.senders[:, None] * heads + head),
             receivers=spread(self.receivers[:, None] * heads + head),
-            reverse=spread(position[self.reverse]),
+            reverse=reverse,
             position=position,
             weights=None if self.weights is None else spread(self.weights[:, None].repeat(1, heads)),
+            turned=turned,
         )
 
 
@@ -298,7 +328,7 @@ class _Attend(torch.autograd.Function):
             along = along.flatten().index_select(0, edges.receivers)
             grad_logits += along if keep is None else along.mul_(keep)
         kept = None if keep is None else keep.index_select(0, edges.reverse)
-        grad_t = _kept_sums(grad_rows, weights.index_select(0, edges.reverse), kept, edges).view_as(t)
+        grad_t = _kept_sums(grad_rows, weights.index_select(0, edges.reverse), kept, edges.by_sender).view_as(t)
 
         grad_logits *= p
         inner = _row_sums(grad_logits, edges)
@@ -308,7 +338,7 @@ class _Attend(torch.autograd.Function):
         grad_logits = torch.where(rising, grad_logits, grad_logits * SLOPE)
 
         grad_l = _row_sums(grad_logits, edges).view(shape)
-        grad_r = _row_sums(grad_logits.index_select(0, edges.reverse), edges).view(shape)
+        grad_r = _row_sums(grad_logits.index_select(0, edges.reverse), edges.by_sender).view(shape)
         grad_u = None if u is None else _row_sums(grad_logits * _edge_weights(edges), edges).view(shape)
         grad_scale = None if scale is None else inner.view(shape)
         return grad_l, grad_r, grad_t, grad_b, grad_u, None, grad_scale, None
@@ -340,18 +370,22 @@ def _kept_dots(grad: Tensor, t: Tensor, keep: Tensor | None, edges: HeadEdges) -
 
 
 class _NeighbourSums(torch.autograd.Function):
-    """A symmetric matrix of ones: its own transpose, so backward is forward."""
+    """A matrix of ones where there are edges; undirected, it is its own transpose, and backward is forward."""
 
     @staticmethod
     def forward(ctx: Any, m: Tensor, neighbourhood: Neighbourhood) -> Tensor:
-        ctx.neighbourhood = neighbourhood
-        ones = m.new_ones(neighbourhood.n_edges)
-        return sum_rows(m.flatten(1), neighbourhood.senders, neighbourhood.offsets, ones).view_as(m)
+        ctx.back = neighbourhood.turned or neighbourhood
+        return _sums_over(m, neighbourhood)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return _NeighbourSums.forward(ctx, grad.contiguous(), ctx.neighbourhood), None
+        return _sums_over(grad.contiguous(), ctx.back), None
+
+
+def _sums_over(m: Tensor, neighbourhood: Neighbourhood) -> Tensor:
+    ones = m.new_ones(neighbourhood.n_edges)
+    return sum_rows(m.flatten(1), neighbourhood.senders, neighbourhood.offsets, ones).view_as(m)
 
 
 # ---- without gradients, a chunk of the receivers after another -----------------------------------------------------
