@@ -40,11 +40,8 @@ from mpxgat.training.parallel import Session
 Attention = list[tuple[int, NDArray[np.float32]]]
 _SEPARATOR = "/"
 _RANDOM_ROWS = 2**31  # a stream of random numbers that no part of the model has
-# Settings that came after the first results were on record, and the values that those have.
-_UNTOLD = {
-    "batch": AUTO, "shares": 1, "f": None, "g": None, "horizontal": "trained", "vertical": "gat-v",
-    "one_hot_scale": 0.0, "vertical_one_hot_scale": 0.0, "warm_up": 0,
-}  # fmt: skip
+# Settings that came after the first results were on record.
+_UNTOLD = ("batch", "shares", "f", "g", "horizontal", "vertical")
 
 
 @dataclass(frozen=True)
@@ -120,8 +117,8 @@ class MPXGATSettings(Settings):
         _ = self.horizontal_schedule, self.vertical_schedule
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; those of `_UNTOLD` only where they are not as they were before they came."""
-        return {k: v for k, v in super().to_dict().items() if k not in _UNTOLD or v != _UNTOLD[k]}
+        """Plain values; those of `_UNTOLD` only where they are not the default, as in results on record."""
+        return {k: v for k, v in super().to_dict().items() if k not in _UNTOLD or v != getattr(MPXGATSettings, k)}
 
     @property
     def style(self) -> Style:
