@@ -29,7 +29,8 @@ _ATOMS: tuple[Any, ...] = (0, 1, 2, "0", "1", "a", "", True, False, None, 0.5, -
 _TOML_KEYS = (
     b"title", b"protocol", b"seeds", b"measures", b"model", b"dataset", b"label", b"lr", b"hidden", b"heads", b"seed",
     b"epochs", b"low", b"high", b"log", b"choices", b"argument", b"values", b"settings.lr", b"figures.intra", b"social",
-    b"top_layers", b"published", b"against", b'"a b"', b"''", b"name", b"nodes", b"inter_links", b"settings", b"scale",
+    b"top_layers", b"published", b"against", b'"a b"', b"''", b"name", b"nodes", b"inter_links",
+    b"average_degree", b"settings", b"scale",
 )  # fmt: skip
 _TOML_TABLES = (
     b"[settings]", b"[[cell]]", b"[[graph]]", b"[sweep]", b"[quick]", b"[quick.settings]", b"[cell]", b"[[dataset]]",

@@ -51,7 +51,7 @@ values = [0.1]
 [quick.settings.mpxgat]
 epochs = 1
 """
-_TABLE = b'title = "T"\n[[dataset]]\nname = "arxiv"\nnodes = 3\ninter_links = 4\n'
+_TABLE = b'title = "T"\n[[dataset]]\nname = "arxiv"\nnodes = 3\ninter_links = 4\naverage_degree = 1.3\n'
 
 
 def state_subjects() -> list[Subject]:

@@ -19,6 +19,7 @@ from mpxgat.experiments.audit_tables import KINDS, markdown_audits, read_records
 from mpxgat.experiments.audit_training import AuthorsWay, DrawnOnce, any_pairs, one_way
 from mpxgat.metrics import auc
 from mpxgat.models import make_model
+from mpxgat.models.mpxgat import PAPERS_TRAINING
 from mpxgat.nn.ops import pair_scores
 from mpxgat.pairs import pair_keys
 from mpxgat.training.links import BetweenLayers, LinkTrainee
@@ -51,7 +52,7 @@ def found(graph, folder):
 
 @pytest.fixture(scope="module")
 def authors(split):
-    return AuthorsWay(seed=SEED, **SMALL).fit(split.train)
+    return AuthorsWay(seed=SEED, **{**PAPERS_TRAINING, **SMALL}).fit(split.train)
 
 
 def weights_of(model):
@@ -80,7 +81,7 @@ class TestFigures:
 
     def test_leak_free_figures_are_those_of_the_ordinary_evaluation(self, graph, folder, found, split, authors):
         found = audit(graph, "social", SMALL, [SEED], folder)
-        ours = make_model("mpxgat", seed=SEED, preset="reference", **SMALL).fit(split.train)
+        ours = make_model("mpxgat", seed=SEED, preset="reference", **{**PAPERS_TRAINING, **SMALL}).fit(split.train)
         fair = evaluate(ours, split)
         assert found["intra"]["leak_free"] == fair.intra.values["auc"]
         assert found["inter"]["leak_free"] == fair.inter.values["auc"]

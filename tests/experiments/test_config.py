@@ -11,7 +11,7 @@ from mpxgat.experiments.records import ResultsFile
 from mpxgat.synthetic import social
 
 RESULTS = Path(__file__).parents[2] / "experiments" / "results"
-BUILT_IN = sorted(path for path in CONFIGS.glob("*.toml") if path.stem != "table1")
+BUILT_IN = sorted(path for path in CONFIGS.glob("*.toml") if path.stem != "table2")
 GOOD = """
 title = "A table"
 seeds = 2
@@ -68,7 +68,7 @@ def test_the_built_in_ones_name_only_what_there_is(path):
 
 
 def test_what_record_has_put_on_record_is_found():
-    keys = {key.text() for key in read_config(CONFIGS / "table2.toml").with_seeds(0, 10).cell_keys()}
+    keys = {key.text() for key in read_config(CONFIGS / "table3.toml").with_seeds(0, 10).cell_keys()}
     records = [record.key for path in RESULTS.glob("*.jsonl") for record in ResultsFile(path).read()]
     rules = {key.text() for key in records if key.model == "rules" and key.protocol == "marked"}
     assert len(rules) >= 15
@@ -77,10 +77,15 @@ def test_what_record_has_put_on_record_is_found():
     assert {"fftwyt", "drosophila"} <= found
 
 
-def test_table_3_needs_nothing_but_the_cells_of_table_2():
-    two, three = (read_config(CONFIGS / f"table{number}.toml") for number in (2, 3))
-    assert two.cell_keys() == three.cell_keys()
-    assert two.quick_version().cell_keys() == three.quick_version().cell_keys()
+def test_table_4_needs_nothing_but_the_cells_of_table_3():
+    three, four = (read_config(CONFIGS / f"table{number}.toml") for number in (3, 4))
+    assert three.cell_keys() == four.cell_keys()
+    assert three.quick_version().cell_keys() == four.quick_version().cell_keys()
+
+
+def test_what_is_not_trained_is_not_trained_in_a_quick_version_either():
+    cells = read_config(CONFIGS / "table3.toml").quick_version().cells
+    assert {cell.settings["epochs"] for cell in cells if "untrained" in cell.label} == {0}
 
 
 def test_cells_have_published_settings_with_their_own_in_place(config):

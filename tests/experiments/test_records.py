@@ -56,7 +56,7 @@ def test_keys_hold_all_settings_and_tell_cells_apart():
     same = cell_key("small", "marked", "mpxgat", {"heads": 2, "blocks": 3}, 0)
     other = cell_key("small", "marked", "mpxgat", {"heads": 3}, 0)
     assert one.text() == same.text() != other.text()
-    assert one.settings["dropout"] == 0.6
+    assert one.settings["dropout"] == 0.3
 
 
 def test_undefined_measures_are_none():

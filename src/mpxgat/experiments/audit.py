@@ -40,7 +40,7 @@ from mpxgat.experiments.tables import published_figures
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.files import append_json_line, read_json_lines
 from mpxgat.metrics import auc
-from mpxgat.models.mpxgat import MPXGAT, PUBLISHED
+from mpxgat.models.mpxgat import MPXGAT, PAPERS_TRAINING, PUBLISHED
 from mpxgat.models.mpxgat_parts import Part
 from mpxgat.nn.mpxgat import Net
 from mpxgat.nn.ops import pair_scores
@@ -177,7 +177,7 @@ def audit_split(
         if not len(links):
             raise SettingError(f"the split of seed {split.seed} has no {kind}-layer test link, expected one at least")
     scored = {"real": real, "fake": fake_links(split)}
-    chosen = {**PUBLISHED.get(dataset, {}), **_whole_model(settings)}
+    chosen = {**PAPERS_TRAINING, **PUBLISHED.get(dataset, {}), **_whole_model(settings)}
     untrained = AuthorsWay(seed=split.seed, **{**chosen, "epochs": 0}).fit(split.train)
     values = [_named(_figures(untrained, split, scored), "untrained")]
     del untrained

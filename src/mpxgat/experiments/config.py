@@ -143,7 +143,9 @@ def _quick_cell(cell: Cell, quick: Quick) -> Cell:
     graph = cell.graph
     if graph.dataset is None:
         graph = GraphSpec.of_social({**dict(graph.planted), **quick.social})
-    return replace(cell, graph=graph, settings={**cell.settings, **quick.settings.get(cell.model, {})})
+    untrained = {"epochs": 0} if cell.settings.get("epochs") == 0 else {}  # stays so
+    settings = {**cell.settings, **quick.settings.get(cell.model, {}), **untrained}
+    return replace(cell, graph=graph, settings=settings)
 
 
 def _quick_note(quick: Quick, cells: Sequence[Cell]) -> str:
@@ -343,9 +345,13 @@ class Fields:
         """Such a whole number, or None without the field."""
         return self.whole(name) if self._has(name) else None
 
+    def number(self, name: str) -> float:
+        """A number."""
+        return float(self._value(name, _REQUIRED, _is_number, "a number"))
+
     def optional_number(self, name: str) -> float | None:
         """A number, or None without the field."""
-        return float(self._value(name, _REQUIRED, _is_number, "a number")) if self._has(name) else None
+        return self.number(name) if self._has(name) else None
 
     def texts(self, name: str, default: Sequence[str] = _REQUIRED) -> list[str]:
         """A list of texts."""

@@ -24,10 +24,14 @@ _MISSING = "–"
 _BETWEEN_LAYERS = "between layers"  # the part of a model that is trained on inter links
 _FEWEST_FOR_A_TEST = 2
 _SMALLEST_DECIMAL = 0.01
-_SIZES = ("data set", "layers", "nodes", "published", "inter links", "published", "intra links")
+_SIZES = (
+    "data set", "layers", "nodes", "published", "inter links", "published", "average degree", "published",
+    "intra links",
+)  # fmt: skip
 _SIZES_NOTE = (
     "Undirected, unweighted, copies of a unit linked pairwise, largest connected component. What the paper calls edges "
-    "are the inter links; it prints no numbers of layers and intra links."
+    "are the inter links, and its average degree is their number divided by that of the nodes; it prints no numbers of "
+    "layers and intra links."
 )
 _HEADER = (
     "data set", "model", "seeds", "epochs (H, V)", "intra AUC", "published", "inter AUC", "published",
@@ -180,6 +184,7 @@ class PublishedSizes:
     name: str
     nodes: int
     inter_links: int
+    average_degree: float
 
 
 @dataclass(frozen=True)
@@ -201,13 +206,17 @@ class SizesTable:
                 "layers": graph.n_layers,
                 "nodes": graph.n_nodes,
                 "inter_links": graph.n_inter,
+                "average_degree": round(graph.n_inter / graph.n_nodes, 2),
                 "intra_links": graph.n_intra,
             }
-            published = {"nodes": entry.nodes, "inter_links": entry.inter_links}
-            numbers = (
-                graph.n_layers, graph.n_nodes, entry.nodes, graph.n_inter, entry.inter_links, graph.n_intra,
-            )  # fmt: skip
-            rows.append((entry.name, *(f"{number:,}" for number in numbers)))
+            published = {
+                "nodes": entry.nodes,
+                "inter_links": entry.inter_links,
+                "average_degree": entry.average_degree,
+            }
+            numbers = (graph.n_layers, graph.n_nodes, entry.nodes, graph.n_inter, entry.inter_links)
+            degrees = (f"{sizes['average_degree']:.2f}", f"{entry.average_degree:.2f}")
+            rows.append((entry.name, *(f"{number:,}" for number in numbers), *degrees, f"{graph.n_intra:,}"))
             values.append({"graph": entry.name, "sizes": sizes, "published": published})
         return ResultsTable(self.path.stem, self.title, (_SIZES_NOTE,), _SIZES, tuple(rows), tuple(values))
 
@@ -218,7 +227,9 @@ def read_dataset_table(path: Path) -> SizesTable:
     title = top.text("title")
     entries = []
     for fields in top.tables("dataset"):
-        entry = PublishedSizes(fields.text("name"), fields.whole("nodes"), fields.whole("inter_links"))
+        entry = PublishedSizes(
+            fields.text("name"), fields.whole("nodes"), fields.whole("inter_links"), fields.number("average_degree")
+        )
         fields.finish()
         with fields.at_this_place():
             dataset(entry.name)
@@ -241,7 +252,19 @@ class _ResultRow:
         preset, batch = self.settings.get("preset"), self.settings.get("batch")
         if preset is None:
             return self.model
-        return f"{self.model}, preset {preset}" + ("" if batch is None else f", batch {batch}")
+        words = [self.model, f"preset {preset}"]
+        if self._are_published:
+            words.append("published settings")
+        if self.settings.get("epochs") == 0:
+            words.append("untrained")
+        return ", ".join(words if batch is None else [*words, f"batch {batch}"])
+
+    @property
+    def _are_published(self) -> bool:
+        from mpxgat.models.mpxgat import PUBLISHED
+
+        published = {k: v for k, v in PUBLISHED.get(self.dataset, {}).items() if k != "epochs"}
+        return bool(published) and all(self.settings.get(name) == value for name, value in published.items())
 
 
 def markdown_table(records: Iterable[CellRecord], protocol: str) -> str:
@@ -296,9 +319,9 @@ def _text(figures: Mapping[str, PublishedFigure], kind: str) -> str:
 
 @cache
 def _published() -> dict[tuple[str, str], dict[str, PublishedFigure]]:
-    """From Table 2 (intra and inter) and Table 3 (overall) of the paper, as the cells of our own carry them."""
+    """From Table 3 (intra and inter) and Table 4 (overall) of the paper, as the cells of our own carry them."""
     figures: dict[tuple[str, str], dict[str, PublishedFigure]] = {}
-    for table in ("table2", "table3"):
+    for table in ("table3", "table4"):
         for cell in read_config(CONFIGS / f"{table}.toml").cells:
             figures.setdefault((cell.model, str(cell.graph.dataset)), {}).update(cell.figures)
     return figures
