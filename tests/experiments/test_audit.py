@@ -27,6 +27,7 @@ from mpxgat.training.parallel import Session
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 SMALL = {"hidden": 8, "out": 8, "heads": 2, "epochs": 4, "check_every": 2}
+AUTHORS = PAPERS_TRAINING | SMALL
 SEED = 100
 
 
@@ -52,7 +53,7 @@ def found(graph, folder):
 
 @pytest.fixture(scope="module")
 def authors(split):
-    return AuthorsWay(seed=SEED, **{**PAPERS_TRAINING, **SMALL}).fit(split.train)
+    return AuthorsWay(seed=SEED, **AUTHORS).fit(split.train)
 
 
 def weights_of(model):
@@ -81,7 +82,7 @@ class TestFigures:
 
     def test_leak_free_figures_are_those_of_the_ordinary_evaluation(self, graph, folder, found, split, authors):
         found = audit(graph, "social", SMALL, [SEED], folder)
-        ours = make_model("mpxgat", seed=SEED, preset="reference", **{**PAPERS_TRAINING, **SMALL}).fit(split.train)
+        ours = make_model("mpxgat", seed=SEED, preset="reference", **AUTHORS).fit(split.train)
         fair = evaluate(ours, split)
         assert found["intra"]["leak_free"] == fair.intra.values["auc"]
         assert found["inter"]["leak_free"] == fair.inter.values["auc"]
@@ -165,7 +166,7 @@ def _only_with_fresh_negatives(losses):
 class TestAuthorsTraining:
     def test_test_links_are_never_seen(self, graph, split, authors):
         hidden = graph.without(intra=split.intra.positives, inter=split.inter.positives)
-        assert same_weights(AuthorsWay(seed=SEED, **SMALL).fit(hidden), authors)
+        assert same_weights(AuthorsWay(seed=SEED, **AUTHORS).fit(hidden), authors)
 
     def test_other_test_links_change_no_training(self, split, found):
         fewer = replace(
@@ -181,11 +182,11 @@ class TestAuthorsTraining:
             assert type(part).__name__.encode() in pickle.dumps(part)
 
     def test_same_seed_same_weights(self, split, authors):
-        assert same_weights(AuthorsWay(seed=SEED, **SMALL).fit(split.train), authors)
-        assert not same_weights(AuthorsWay(seed=SEED + 1, **SMALL).fit(split.train), authors)
+        assert same_weights(AuthorsWay(seed=SEED, **AUTHORS).fit(split.train), authors)
+        assert not same_weights(AuthorsWay(seed=SEED + 1, **AUTHORS).fit(split.train), authors)
 
     def test_it_trains(self, split, authors):
-        assert not same_weights(AuthorsWay(seed=SEED, **SMALL | {"epochs": 0}).fit(split.train), authors)
+        assert not same_weights(AuthorsWay(seed=SEED, **AUTHORS | {"epochs": 0}).fit(split.train), authors)
         losses = {label: [row["loss"] for row in rows] for label, rows in authors.history.items()}
         assert losses.keys() == {part.label for part, _ in authors.networks()}
         assert all("validation" not in row for rows in authors.history.values() for row in rows)
@@ -193,7 +194,7 @@ class TestAuthorsTraining:
     def test_negatives_are_drawn_once_as_many_as_training_links_and_avoid_these_only(self, split, monkeypatch):
         seen = {}
         monkeypatch.setattr(audit_training, "LinkTrainee", _watched(seen))
-        AuthorsWay(seed=SEED, **SMALL).fit(split.train)
+        AuthorsWay(seed=SEED, **AUTHORS).fit(split.train)
         graph = split.train
         numbers = [*np.bincount(graph.node_layer[graph.intra[:, 0]], minlength=3).tolist(), graph.n_inter]
         assert [len(links) for links, _ in seen.values()] == numbers  # none is cut off for validation
@@ -219,7 +220,7 @@ class TestAuthorsTraining:
         assert heard == [[0], [0, 1], [2], [1, 3]]
 
     def test_a_higher_node_changes_no_lower_one(self, split):
-        part, net = next(AuthorsWay(seed=SEED, **SMALL | {"epochs": 0}).fit(split.train).networks())
+        part, net = next(AuthorsWay(seed=SEED, **AUTHORS | {"epochs": 0}).fit(split.train).networks())
         some = part.links[np.sort(part.links, axis=1)[:, 1] < 10]
         whole = net(*part.inputs(), one_way(part.n_nodes, part.links))
         assert torch.equal(whole[:10], net(*part.inputs(), one_way(part.n_nodes, some))[:10])
@@ -232,7 +233,7 @@ class TestAuthorsTraining:
 
     def test_a_layer_without_links_is_left_as_it_is(self, graph):
         graph = graph.without(intra=graph.intra[graph.node_layer[graph.intra[:, 0]] == 1])
-        model = AuthorsWay(seed=0, **SMALL).fit(graph)
+        model = AuthorsWay(seed=0, **AUTHORS).fit(graph)
         parts = model.training_summary()["parts"].values()
         assert [part["epochs"] for part in parts] == [4, 0, 4, 4]
         assert np.isfinite(model.vertical).all()
