@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
 Space = dict[str, Any]
 
-_WIDTHS = {"choices": [32, 64, 128, 256]}
-_RATE = {"low": 1e-5, "high": 1e-2, "log": True}
+_WIDTHS = {"choices": [16, 32, 64, 128, 256]}
+_RATE = {"low": 1e-5, "high": 3e-2, "log": True}
+_SCALE = {"low": 0.01, "high": 10.0, "log": True}  # Glorot's is about .01 for 10,000 nodes
 _DECAY = {"low": 1e-6, "high": 1e-1, "log": True}
 _HEADS = {"low": 1, "high": 6}
 # By name, for every model that has such a setting; the published values lie inside.
@@ -51,7 +52,7 @@ _USUAL: Space = {
     "hidden": _WIDTHS, "out": _WIDTHS, "heads": _HEADS, "dropout": {"low": 0.0, "high": 0.8},
     "lr": _RATE, "weight_decay": _DECAY,
     "vertical_hidden": _WIDTHS, "vertical_heads": _HEADS, "vertical_lr": _RATE, "vertical_weight_decay": _DECAY,
-    "dimensions": _WIDTHS,
+    "one_hot_scale": _SCALE, "vertical_one_hot_scale": _SCALE, "dimensions": _WIDTHS,
     "edge_dimensions": {"choices": [5, 10, 20]}, "attention_dimensions": {"choices": [10, 20, 40]},
 }  # fmt: skip
 
