@@ -229,3 +229,10 @@ def test_it_finds_most_counterparts_of_two_like_networks():
 def test_settings_out_of_range_are_refused(setting):
     with pytest.raises(SettingError, match=next(iter(setting))):
         make_model("parrot", **setting)
+
+
+@pytest.mark.parametrize("name", parrot.PUBLISHED)
+def test_published_settings_are_settings(name):
+    model = make_model("parrot", **parrot.PUBLISHED[name])
+    assert model.settings == {**PUBLISHED.to_dict(), **parrot.PUBLISHED[name]}
+    assert (model.settings == PUBLISHED.to_dict()) == (name == "phone_email")

@@ -11,7 +11,9 @@ Everything of the size (n1, n2) is written in parts of rows into as few matrices
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +70,24 @@ class PARROTSettings(Settings):
         self.check_at_least(0, "alpha", "neighbourhood", "preference", "edge")
         self.check_at_least(1e-6, "proximal")
         self.check_at_least(1, "walk_iterations", "product_iterations", "steps", "sinkhorn")
+
+
+# What differs from the defaults in the authors' settings for networks without attributes.
+PUBLISHED: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {
+        "phone_email": {},
+        "foursquare_twitter": {"discount": 0.8, "proximal": 1e-3, "edge": 3e-6},
+        "acm_dblp": {
+            "alpha": 0.1,
+            "restart": 0.5,
+            "discount": 0.9,
+            "proximal": 1e-3,
+            "neighbourhood": 4e-4,
+            "preference": 1e-2,
+            "edge": 1e-5,
+        },
+    }
+)
 
 
 class PARROT(AlignmentModel):
