@@ -214,7 +214,7 @@ class AlignmentModel(Model):
 
 @dataclass(frozen=True)
 class IsoRankSettings(Settings):
-    """Settings of IsoRank. Singh et al. leave alpha to the data; 0.4 is what PlanetAlign takes for anchors.
+    """Settings of IsoRank; alpha as the library PyNetAlign has it for anchors as prior.
 
     alpha           weight of the neighbours against the anchors
     iterations      of the propagation; what is left of the start is alpha to their power

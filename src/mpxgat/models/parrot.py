@@ -173,7 +173,7 @@ def product_mean(walks: Walks, values: Dense, part: slice) -> Dense:
 
 
 def anchor_positions(walks: Walks, anchors: NDArray[np.int64], settings: PARROTSettings) -> tuple[Dense, Dense]:
-    """(n1, k) and (n2, k) where nodes stand: r = (1 - beta) L r + beta e, for each of the k anchors e (eq. 5)."""
+    """(n1, k) and (n2, k) where nodes stand: r = (1 - beta) L r + beta e, for each of the k anchors e."""
     found = [np.zeros((len(walk.stranded), len(anchors)), dtype=walk.steps.dtype) for walk in walks]
     for _ in range(settings.walk_iterations):
         change = 0.0
@@ -194,7 +194,7 @@ Edges = tuple[sparse.csr_array, sparse.csr_array]
 
 
 def node_and_edge_costs(walks: Walks, pair: LayerPair, settings: PARROTSettings) -> tuple[Dense, Edges]:
-    """(n1, n2) exp(-cosine) of features plus alpha times that of positions, 0 at anchors (eq. 6); and `edge_costs` of
+    """(n1, n2) exp(-cosine) of features plus alpha times that of positions, 0 at anchors; and `edge_costs` of
     both layers by features. Without features, the positions stand for them.
     """
     positions = tuple(_directions(each) for each in anchor_positions(walks, pair.anchors, settings))
@@ -239,7 +239,7 @@ def edge_costs(adjacency: sparse.csr_array, vectors: Dense) -> sparse.csr_array:
 
 
 def product_cost(walks: Walks, nodes: Dense, pair: LayerPair, settings: PARROTSettings) -> Dense:
-    """(n1, n2) what a walk on the product graph costs in the long run (eq. 7), scaled by 1 - gamma:
+    """(n1, n2) what a walk on the product graph costs in the long run, scaled by 1 - gamma:
 
     C = (1 + gamma beta) C_node + gamma (1 - beta) L1 C L2',    0 at anchors
     """
