@@ -1,4 +1,4 @@
-"""PARROT against its equations (those of its authors' code), written out with dense matrices; and what its plan must be."""
+"""PARROT against its equations (as in its authors' code), in dense matrices; and what its plan must be."""
 
 from dataclasses import replace
 
