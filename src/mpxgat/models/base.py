@@ -407,6 +407,9 @@ _REGISTERED: dict[str, Registered] = {
         "sage:GraphSAGE", {"links": "separate"}, "GraphSAGE with separate means over intra and inter links"
     ),
     "gatne": Registered("gatne:GATNE"),
+    "isorank": Registered("alignment:IsoRank"),
+    "final": Registered("alignment:FINAL"),
+    "parrot": Registered("parrot:PARROT"),
     "rules": Registered("rules:Rules"),
     "closure": Registered("rules:Closure"),
     "exclusion": Registered("rules:Exclusion"),
