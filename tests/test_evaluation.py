@@ -1,26 +1,31 @@
 import math
 import tracemalloc
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
-from scipy import stats
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from mpxgat import splits
 from mpxgat.errors import SettingError
-from mpxgat.evaluation import evaluate, pairs_to_score
+from mpxgat.evaluation import evaluate, pairs_to_score, rank_counterparts
 from mpxgat.io import anchors_of, from_networkx, to_networkx_layers
 from mpxgat.models import make_model
 from mpxgat.synthetic import social
 from tests.examples import graph_of, random_graph
 
 
-@pytest.fixture(scope="module", params=["marked", "units"])
-def case(request):
-    split = splits.make_split(random_graph(21, people=120, known=0.9), request.param, seed=2)
+@cache
+def evaluated(protocol):
+    split = splits.make_split(random_graph(21, people=120, known=0.9), protocol, seed=2)
     model = make_model("rules").fit(split.train)
     return split, model, evaluate(model, split)
+
+
+@pytest.fixture(params=["marked", "units"])
+def case(request):
+    return evaluated(request.param)
 
 
 def labelled(model, targets, keep=lambda pairs: np.ones(len(pairs), dtype=bool)):
@@ -52,17 +57,60 @@ def test_hard_pairs_are_those_no_rule_decides(case):
     assert result.inter.values["auc_hard"] == pytest.approx(roc_auc_score(truth, scores), abs=1e-12)
 
 
-def test_ranks_run_over_all_nodes_of_the_other_layer_both_ways(case):
-    split, model, result = case
-    rank = []
-    for pair in split.inter.positives:
-        for node, true in (pair, pair[::-1]):
-            candidates = np.flatnonzero(split.train.node_layer == split.train.node_layer[true])
-            scores = model.score([[node, other] for other in candidates])
-            rank.append(stats.rankdata(-scores, method="average")[candidates == true][0])
-    assert result.inter.values["mrr"] == pytest.approx(np.mean(1 / np.array(rank)))
-    for k in (1, 5, 10, 30):
-        assert result.inter.values[f"hits@{k}"] == pytest.approx(np.mean(np.array(rank) <= k))
+def brute_force_rank(model, node, true):
+    """1, plus one for every strictly higher candidate, plus one half for every other that ties."""
+    layer = model.graph.node_layer
+    candidates = [other for other in range(model.graph.n_nodes) if layer[other] == layer[true]]
+    score = dict(zip(candidates, model.score([[node, other] for other in candidates]), strict=True))
+    higher = sum(score[other] > score[true] for other in candidates)
+    ties = sum(score[other] == score[true] for other in candidates if other != true)
+    return 1 + higher + ties / 2
+
+
+@pytest.mark.parametrize("protocol", ["marked", "units", "anchors 0.4"])
+def test_ranks_run_over_all_nodes_of_the_other_layer_both_ways(protocol):
+    split, model, result = evaluated(protocol)
+    assert (np.diff(split.train.node_layer[split.inter.positives]) > 0).all()  # forward: to the later layer
+    forward = np.array([brute_force_rank(model, u, v) for u, v in split.inter.positives])
+    backward = np.array([brute_force_rank(model, v, u) for u, v in split.inter.positives])
+    expected = {"forward": forward, "backward": backward, "mean": np.concatenate([forward, backward])}
+    for way, rank in expected.items():
+        assert result.ranks[way]["mrr"] == pytest.approx(np.mean(1 / rank))
+        for k in (1, 5, 10, 30):
+            assert result.ranks[way][f"hits@{k}"] == pytest.approx(np.mean(rank <= k))
+    for name, value in result.ranks["mean"].items():
+        ways = [result.ranks[way][name] for way in ("forward", "backward")]
+        assert result.inter.values[name] == value == pytest.approx(np.mean(ways))
+    alone = rank_counterparts(model, split)
+    assert np.array_equal(alone.forward, forward)
+    assert np.array_equal(alone.backward, backward)
+
+
+@pytest.mark.parametrize("model", ["degree", "matched-neighbours"])
+def test_ranks_of_scores_with_many_ties(model, monkeypatch):
+    monkeypatch.setattr("mpxgat.evaluation._CANDIDATES_AT_ONCE", 100)  # rows come in several parts
+    split = splits.known_anchors(random_graph(5, people=40), seed=1, known=0.3)
+    fitted = make_model(model).fit(split.train)
+    found = rank_counterparts(fitted, split)
+    assert (found.forward % 1 > 0).any()
+    assert found.forward.tolist() == [brute_force_rank(fitted, u, v) for u, v in split.inter.positives]
+    assert found.backward.tolist() == [brute_force_rank(fitted, v, u) for u, v in split.inter.positives]
+
+
+def test_ranks_of_a_model_that_saw_hidden_links_are_refused():
+    graph = random_graph(5)
+    with pytest.raises(SettingError, match="of the test links"):
+        rank_counterparts(make_model("rules").fit(graph), splits.known_anchors(graph, seed=0))
+
+
+def test_with_anchors_intra_measures_are_undefined_and_overall_is_inter():
+    split = splits.known_anchors(random_graph(21), seed=2)
+    result = evaluate(make_model("rules").fit(split.train), split)
+    assert (result.intra.positives, result.intra.negatives, result.intra_by_layer) == (0, 0, {})
+    assert all(math.isnan(value) for value in result.intra.values.values())
+    assert result.overall_auc == pytest.approx(result.inter.values["auc"])
+    truth, scores = labelled(make_model("rules").fit(split.train), split.inter)
+    assert result.inter.values["auc"] == pytest.approx(roc_auc_score(truth, scores), abs=1e-12)
 
 
 def test_layers_are_measured_one_by_one(case):

@@ -6,13 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpxgat import splits
-from mpxgat.errors import InputError, OutputError, SettingError
+from mpxgat.errors import GraphError, InputError, OutputError, SettingError
 from mpxgat.io.arrays import read_arrays, write_arrays
 from mpxgat.pairs import pair_keys
 from mpxgat.splits import KIND, IntraNegatives
 from tests.examples import graph_of, random_graph
 
-PROTOCOLS = ["marked", "units"]
+MARKING = ["marked", "units"]
+PROTOCOLS = [*MARKING, "anchors 0.2", "anchors 0.5"]
 
 
 def as_set(pairs):
@@ -46,7 +47,7 @@ def test_training_and_test_links_part_the_graph(protocol, seed, graph_seed):
     assert list(split.train.nodes) == list(graph.nodes)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", MARKING)
 def test_positives_and_negatives_follow_the_protocol(protocol):
     graph = random_graph(3, people=80)
     split = splits.make_split(graph, protocol, seed=5)
@@ -134,12 +135,12 @@ def test_same_seed_same_bytes_and_back_from_the_file(protocol, tmp_path):
 
 
 @pytest.mark.parametrize("protocol", sorted(splits.PROTOCOLS))
-def test_validation_by_the_seed_of_the_split_itself_has_links_of_both_kinds(protocol):
+def test_validation_by_the_seed_of_the_split_itself_has_links_of_every_kind_that_is_hidden(protocol):
     """Marked by the same numbers, the nodes would be those whose inter links are hidden already."""
     split = splits.make_split(random_graph(5, people=200), protocol, seed=7)
     inner = split.validation(seed=7)
     assert len(inner.inter.positives) > 5
-    assert len(inner.intra.positives) > 5
+    assert (len(inner.intra.positives) > 5) == (protocol != "anchors")
     again = splits.validation_split(split.train, protocol, 7)
     assert np.array_equal(again.inter.positives, inner.inter.positives)
     assert not np.array_equal(again.inter.positives, split.validation(seed=8).inter.positives)
@@ -168,6 +169,155 @@ def test_settings_out_of_range_are_refused():
         splits.held_out_units(graph, seed=0, share=0)
 
 
+# ---- few anchors known -------------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 10_000), graph_seed=st.integers(0, 20), known=st.floats(0, 1, exclude_max=True))
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_anchors_keep_all_intra_links_and_hide_whole_units(seed, graph_seed, known):
+    graph = random_graph(graph_seed)
+    split = splits.make_split(graph, "anchors", seed, known=known)
+    assert np.array_equal(split.train.intra, graph.intra)
+    assert len(split.intra.positives) == len(enumerated(split.intra.negatives)) == 0
+    hidden = set(graph.unit[split.inter.positives.ravel()].tolist())
+    assert not hidden & set(graph.unit[split.train.inter.ravel()].tolist())
+    anchors = {unit for unit in range(graph.n_units) if len(set(graph.node_layer[graph.unit == unit])) > 1}
+    assert hidden <= anchors
+    assert len(anchors) - len(hidden) == round(known * len(anchors))
+    assert set(split.marked.tolist()) == set(np.flatnonzero(np.isin(graph.unit, list(hidden))).tolist())
+
+
+def test_non_links_of_anchors_are_all_pairs_of_different_layers_that_are_no_link():
+    graph = random_graph(3)
+    split = splits.known_anchors(graph, seed=5)
+    layer, unit = graph.node_layer, graph.unit
+    every = {(u, v) for v in range(graph.n_nodes) for u in range(v) if layer[u] != layer[v] and unit[u] != unit[v]}
+    negatives = enumerated(split.inter.negatives, max_pairs=50)
+    assert as_set(negatives) == every
+    assert len(negatives) == len(every)
+
+
+def test_what_is_known_at_a_small_share_is_known_at_a_larger_one():
+    graph = random_graph(4, people=100)
+    known = [as_set(splits.known_anchors(graph, 3, share).train.inter) for share in (0, 0.05, 0.2, 0.5)]
+    assert not known[0]
+    assert known[0] < known[1] < known[2] < known[3]
+    assert known[2] != as_set(splits.known_anchors(graph, 4, 0.2).train.inter)
+
+
+def test_validation_of_anchors_hides_a_fifth_of_the_known_units():
+    graph = random_graph(5, people=200)
+    split = splits.make_split(graph, "anchors 0.5", seed=1)
+    inner = split.validation(seed=1)
+    before, left = (len(np.unique(graph.unit[train.inter])) for train in (split.train, inner.train))
+    assert left == round(0.8 * before)
+    assert as_set(inner.inter.positives) <= as_set(split.train.inter)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "known", "text"),
+    [
+        ("marked", None, "marked"),
+        ("anchors", None, "anchors 0.2"),
+        ("anchors", 0.05, "anchors 0.05"),
+        ("anchors 0.50", None, "anchors 0.5"),
+        ("anchors 0.5", 0.5, "anchors 0.5"),
+        ("anchors", 0, "anchors 0.0"),
+    ],
+)
+def test_a_protocol_has_one_text(protocol, known, text):
+    assert splits.protocol_text(protocol, known) == text
+    assert splits.protocol_text(text) == text
+    assert splits.make_split(random_graph(0), protocol, 0, known).protocol == text
+
+
+@pytest.mark.parametrize(
+    ("protocol", "known", "said"),
+    [
+        ("anchors", 1, "a share of 1 of the units is known, expected a number from 0 to less than 1"),
+        ("anchors nan", None, "a share of nan of the units"),
+        ("anchors few", None, "no protocol 'anchors few', expected such as 'anchors 0.2'"),
+        ("anchors 0.2", 0.3, "a known share of 0.3 with the protocol 'anchors 0.2'"),
+        ("units 0.2", None, "no protocol 'units 0.2'; known are marked, units, anchors"),
+        ("units", 0.2, r"a known share \(0.2\) with the protocol units"),
+    ],
+)
+def test_a_share_that_makes_no_sense_is_refused(protocol, known, said):
+    with pytest.raises(SettingError, match=said):
+        splits.make_split(random_graph(0), protocol, 0, known)
+
+
+def two_lists(graph, seed=0):
+    order = np.random.default_rng(seed).permutation(len(graph.inter))
+    return graph.inter[order[:10]], graph.inter[order[10:], ::-1]  # in any order, either end first
+
+
+def test_lists_take_the_place_of_the_graphs_own_links():
+    graph = random_graph(6, layers=2)
+    known, hidden = two_lists(graph)
+    half = graph.without(inter=graph.inter[::2])
+    for own in (graph, half, graph.without(inter=graph.inter)):
+        split = splits.anchored_split(own, known, hidden, seed=4)
+        assert (split.protocol, split.seed) == ("anchors listed", 4)
+        assert as_set(split.train.inter) == as_set(known)
+        assert as_set(split.inter.positives) == as_set(hidden)
+        assert np.array_equal(split.train.intra, graph.intra)
+    # What is hidden leaves no trace in what is trained on.
+    assert splits.anchored_split(graph, known, hidden[:1]).train == split.train
+    assert len(split.validation(0).inter.positives) == 2
+
+
+def test_lists_in_a_file_and_back(tmp_path):
+    split = splits.anchored_split(random_graph(6, layers=2), *two_lists(random_graph(6, layers=2)), seed=4)
+    loaded = splits.load_split(splits.save_split(split, tmp_path / "x.split"))
+    assert (loaded.protocol, loaded.seed, loaded.train) == (split.protocol, split.seed, split.train)
+    assert np.array_equal(loaded.inter.positives, split.inter.positives)
+    assert np.array_equal(enumerated(loaded.inter.negatives), enumerated(split.inter.negatives))
+
+
+def test_lists_that_contradict_are_refused():
+    graph = graph_of("x.a x.b", "y.p y.q", "z.s z.t", layers="xyz")
+    a, b, p, q, s, t = range(6)
+    wrong = {
+        "expected at most one counterpart in a layer": ([[a, p]], [[a, q]]),
+        "are in one layer": ([[a, b]], [[a, q]]),
+        "known or hidden as a whole": ([[a, p]], [[p, s]]),
+        "from -1 to 1": ([[a, b]], [[a, -1]]),
+        "from 0 to 6": ([[a, b]], [[a, 6]]),
+    }
+    for said, (known, hidden) in wrong.items():
+        with pytest.raises(GraphError, match=said):
+            splits.anchored_split(graph, known, hidden)
+    with pytest.raises(GraphError, match="known or hidden as a whole"):
+        splits.anchored_split(graph, [[a, p]], [[p, a]])
+    assert len(splits.anchored_split(graph, [], [[a, p], [p, s], [b, t]]).inter.positives) == 3
+
+
+def fewer_hidden_units(split):
+    left = split.inter.positives[9:]
+    return {"inter_positives": left, "marked": np.unique(left)}
+
+
+def a_marked_node_without_a_hidden_link(split):
+    return {"marked": np.arange(split.train.n_nodes, dtype=np.int32)}
+
+
+@pytest.mark.parametrize("change", [fewer_hidden_units, a_marked_node_without_a_hidden_link])
+def test_anchors_that_no_share_makes_are_refused(tmp_path, change):
+    split = splits.known_anchors(random_graph(0, layers=2), seed=0)
+    path = splits.save_split(split, tmp_path / "split.split")
+    splits.load_split(path)
+    with pytest.raises(InputError, match=r"split\.split: .*(known units of|without a hidden inter link)"):
+        splits.load_split(edited(path, **change(split)))
+
+
+@pytest.mark.parametrize("protocol", ["anchors", "anchors 0.20", "anchors 0.5", "anchors 2", "units", 0.2, ["anchors"]])
+def test_a_file_with_another_protocol_than_its_own_is_refused(tmp_path, protocol):
+    path = splits.save_split(splits.known_anchors(random_graph(0), seed=0), tmp_path / "split.split")
+    with pytest.raises(InputError, match=r"split\.split: "):
+        splits.load_split(edited(path, {"protocol": protocol}))
+
+
 def edited(path, header=(), **arrays):
     """The split file with another header or other arrays, its checksum right."""
     found, content = read_arrays(path, KIND)
@@ -190,7 +340,7 @@ def test_a_split_file_whose_header_makes_no_sense_is_refused(saved, change):
         splits.load_split(edited(saved, change))
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", MARKING)
 def test_what_is_no_link_is_not_read_from_the_file(tmp_path, protocol):
     """Non-links follow from the training graph, the marked nodes and the hidden links: no file can tell others."""
     split = splits.make_split(random_graph(0), protocol, 0)

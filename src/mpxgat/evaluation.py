@@ -35,12 +35,33 @@ class Measures:
     values: dict[str, float]
 
 
+@dataclass(frozen=True, eq=False)
+class CounterpartRanks:
+    """Ranks, from 1, of true counterparts among all nodes of their layer; ties averaged.
+
+    forward     (p,) from the node in the layer that comes first in the graph to its counterpart in the later one
+    backward    (p,) the other way round, in the same order
+    """
+
+    forward: NDArray[np.float64]
+    backward: NDArray[np.float64]
+
+    def measures(self) -> dict[str, dict[str, float]]:
+        """hits@k and MRR ``forward``, ``backward`` and their ``mean``; NaN without ranks."""
+        found = {way: _of_ranks(getattr(self, way)) for way in ("forward", "backward")}
+        return found | {"mean": _of_ranks(np.concatenate([self.forward, self.backward]))}  # as many each way
+
+
 @dataclass(frozen=True)
 class Evaluation:
-    """What a model reached on a split; ``by_layer`` is keyed (a,) for intra and (a, b) for inter pairs."""
+    """What a model reached on a split; ``by_layer`` is keyed (a,) for intra and (a, b) for inter pairs.
+
+    ranks       of true counterparts: `CounterpartRanks.measures`, whose ``mean`` is also among those of ``inter``
+    """
 
     intra: Measures
     inter: Measures
+    ranks: dict[str, dict[str, float]]
     overall_auc: float
     intra_by_layer: dict[tuple[str, ...], Measures]
     inter_by_layer: dict[tuple[str, ...], Measures]
@@ -58,15 +79,21 @@ def evaluate(model: Model, split: Split, progress: Progress | None = None) -> Ev
     intra, intra_by_layer = _tell_apart(model, split.intra.positives, split.intra.negatives, None, report)
     hard = _HardPairs(split.train)
     inter, inter_by_layer = _tell_apart(model, split.inter.positives, split.inter.negatives, hard, report)
-    rank = _counterpart_ranks(model, split.inter.positives, report)
-    ranking = {"mrr": mean_reciprocal_rank(rank)} | {f"hits@{k}": hits_at(rank, k) for k in HITS_AT}
+    found = _counterpart_ranks(model, split.inter.positives, report).measures()
     return Evaluation(
         intra=intra,
-        inter=replace(inter, values=inter.values | ranking),
+        inter=replace(inter, values=inter.values | found["mean"]),
+        ranks=found,
         overall_auc=overall_auc(intra.values["auc"], intra.positives, inter.values["auc"], inter.positives),
         intra_by_layer=intra_by_layer,
         inter_by_layer=inter_by_layer,
     )
+
+
+def rank_counterparts(model: Model, split: Split) -> CounterpartRanks:
+    """The ranks alone, for a model fitted on ``split.train``: no other pairs are scored than those they need."""
+    _check_fitted_without_targets(model, split)
+    return _counterpart_ranks(model, split.inter.positives, lambda pairs: None)
 
 
 def pairs_to_score(split: Split) -> int:
@@ -133,20 +160,27 @@ def _by_layers(graph: MultiplexGraph, pairs: NDArray[np.int32]) -> Iterator[tupl
         yield (int(a), int(b)), np.flatnonzero((layer[:, 0] == a) & (layer[:, 1] == b))
 
 
-def _counterpart_ranks(model: Model, positives: NDArray[np.int32], report: Progress) -> NDArray[np.float64]:
-    """(2p,) rank of every true counterpart among all nodes of its layer, from both ends."""
+def _counterpart_ranks(model: Model, positives: NDArray[np.int32], report: Progress) -> CounterpartRanks:
+    """From both ends of (p, 2) links, whose first end is in the earlier layer; some rows of candidates at a time."""
+    return CounterpartRanks(*(_ranks_of_second(model, pairs, report) for pairs in (positives, positives[:, ::-1])))
+
+
+def _ranks_of_second(model: Model, pairs: NDArray[np.int32], report: Progress) -> NDArray[np.float64]:
+    """(p,) rank of every pair's second node among all nodes of its layer, by their scores with the first."""
     graph = model.graph
-    found = []
-    for pairs in (positives, positives[:, ::-1]):
-        for (_, b), rows in _by_layers(graph, pairs):
-            candidates = graph.layer_nodes(b)
-            step = max(1, _CANDIDATES_AT_ONCE // len(candidates))
-            for start in range(0, len(rows), step):
-                chunk = pairs[rows[start : start + step]]
-                scores = model.score_block(chunk[:, 0], candidates)
-                found.append(ranks(scores, chunk[:, 1] - candidates[0]))
-                report(scores.size)
-    return np.concatenate(found) if found else np.empty(0)
+    found = np.empty(len(pairs))
+    for (_, b), rows in _by_layers(graph, pairs):
+        candidates = graph.layer_nodes(b)
+        step = max(1, _CANDIDATES_AT_ONCE // len(candidates))
+        for part in (rows[start : start + step] for start in range(0, len(rows), step)):
+            scores = model.score_block(pairs[part, 0], candidates)
+            found[part] = ranks(scores, pairs[part, 1] - candidates[0])
+            report(scores.size)
+    return found
+
+
+def _of_ranks(rank: NDArray[np.float64]) -> dict[str, float]:
+    return {"mrr": mean_reciprocal_rank(rank)} | {f"hits@{k}": hits_at(rank, k) for k in HITS_AT}
 
 
 def _check_fitted_without_targets(model: Model, split: Split) -> None:
@@ -203,6 +237,7 @@ class Repetitions:
             "seeds": list(self.seeds),
             "intra": _summaries(intra) | {"by_layer": _by_layer([e.intra_by_layer for e in self.evaluations])},
             "inter": _summaries(inter) | {"by_layer_pair": _by_layer([e.inter_by_layer for e in self.evaluations])},
+            "ranks": _rank_summaries([e.ranks for e in self.evaluations]),
             "overall": {"auc": overall.to_record()},
             "seconds": {"fit": round(self.fit_seconds, 3), "score": round(self.score_seconds, 3)},
         }
@@ -266,6 +301,13 @@ def _summaries(measures: list[Measures]) -> dict[str, Any]:
     record["positives"] = [m.positives for m in measures]
     record["negatives"] = [m.negatives for m in measures]
     return record
+
+
+def _rank_summaries(found: list[dict[str, dict[str, float]]]) -> dict[str, dict[str, Any]]:
+    return {
+        way: {name: Summary.of([one[way][name] for one in found]).to_record() for name in values}
+        for way, values in found[0].items()
+    }
 
 
 def _by_layer(by_layer: list[dict[tuple[str, ...], Measures]]) -> list[dict[str, Any]]:

@@ -281,3 +281,19 @@ def test_the_tables_of_the_paper_show_what_is_on_record(config):
     assert (gat["against"], gat["published_p"]) == ("mpxgat, tuned", 6e-7)
     assert all(by_label[name]["seeds"] == [0] for name in ("rules", "mpxgat, published settings"))
     assert published["measures"]["inter"]["mean"] == pytest.approx(0.777, abs=0.001)
+
+
+def test_few_anchors_known(config):
+    text = CONFIG.partition('[[cell]]\nmodel = "mpxgat"')[0].replace("settings = { mpxgat = { epochs = 3 } }\n", "")
+    head = (
+        'protocol = "anchors"\nknown = 0.3\nmeasures = ["intra", "inter", "forward.hits@10", "backward.mrr"]\nseeds = 2'
+    )
+    config(text.replace("seeds = 2", head, 1))
+    shown = run("benchmark", "run", "mine.toml", "-o", "tables.md")
+    assert shown.exit_code == 0, shown.exception
+    table = Path("tables.md").read_text()
+    assert "Protocol anchors 0.3, leak-free" in table
+    assert "| intra AUC | inter AUC | forward hits@10 | backward mrr |" in table
+    row = next(line for line in table.splitlines() if "| rules |" in line)
+    assert [cell.strip() == "–" for cell in row.split("|")[5:9]] == [True, False, False, False]
+    assert {json.loads(line)["key"]["protocol"] for line in lines()} == {"anchors 0.3"}

@@ -145,3 +145,14 @@ def test_several_lists_with_wrong_options(two_lists, tmp_path):
     anchors.write_text("ann X\n")
     assert "part of what is read" in failure(*two_lists, "--anchors", anchors, "-o", anchors)
     assert not out.exists()
+
+
+def test_lists_of_nodes_keep_those_without_links(two_lists, tmp_path):
+    lists = [tmp_path / "one.nodes.csv", tmp_path / "two.nodes.csv"]
+    lists[0].write_text("id\nann\nbob\ncid\ndan\n")
+    lists[1].write_text("id\nX\nY\nZ\nann\n")
+    named = [part for path in lists for part in ("--nodes", path)]
+    result = run(*two_lists, *named, "-o", tmp_path / "out.csv")
+    assert result.exit_code == 0, result.exception
+    assert "dan" in [node.id for node in read(tmp_path / "out.csv").nodes]
+    assert "part of what is read" in failure(*two_lists, *named, "-o", tmp_path / "one.csv")

@@ -1,6 +1,7 @@
 """`mpxgat evaluate` and `mpxgat split`."""
 
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
@@ -9,6 +10,7 @@ from mpxgat.cli.app import app
 from mpxgat.errors import MpxgatError
 from mpxgat.io import write
 from mpxgat.models.mpxgat import MPXGAT
+from mpxgat.splits import load_split
 from mpxgat.synthetic import social
 
 
@@ -92,3 +94,88 @@ def test_what_cannot_be_measured_is_a_dash(tmp_path):
     assert result.exit_code == 0, result.exception
     assert "nan" not in result.stdout
     assert any(line.split() == ["inter", "auc", "-"] for line in result.stdout.splitlines())
+
+
+# ---- few anchors known -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def own_lists(tmp_path):
+    """A network of two layers that knows more than the lists tell."""
+    graph = social(60, 2, 0)
+    write(graph, tmp_path / "own.csv")
+    pairs = [[graph.nodes[int(node)].id for node in pair] for pair in graph.inter]
+    for name, part in (("known", pairs[:10]), ("hidden", pairs[10:20])):
+        (tmp_path / f"{name}.csv").write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in part))
+    return tmp_path / "own.csv", "--protocol", "anchors", "--known", tmp_path / "known.csv"
+
+
+def shown(result):
+    """The rows of a table by their labels."""
+    assert result.exit_code == 0, result.exception
+    return dict(line.rstrip().rsplit("  ", 1) for line in result.stdout.splitlines() if "  " in line.strip())
+
+
+def test_a_share_of_the_units_is_known(net, tmp_path):
+    record = json.loads(run("evaluate", net, "--protocol", "anchors", "--known", 0.3, "--seeds", 2, "--json").stdout)
+    assert record["protocol"] == "anchors 0.3"
+    assert record["intra"]["auc"]["mean"] is None
+    assert record["intra"]["positives"] == [0, 0]
+    assert record["ranks"].keys() == {"forward", "backward", "mean"}
+    assert record["ranks"]["mean"]["mrr"] == record["inter"]["mrr"]
+    assert len(record["ranks"]["forward"]["hits@30"]["values"]) == 2
+    saved = tmp_path / "few.split"
+    made = json.loads(run("split", net, "-o", saved, "--protocol", "anchors", "--known", 0.3, "--json").stdout)
+    assert made["protocol"] == "anchors 0.3"
+    assert made["intra"]["test"] == 0
+    again = json.loads(run("evaluate", saved, "--json").stdout)
+    assert again["ranks"]["forward"]["mrr"]["values"] == record["ranks"]["forward"]["mrr"]["values"][:1]
+
+
+def test_the_table_shows_ranks_both_ways_and_dashes(net):
+    rows = {label.strip(): value for label, value in shown(run("evaluate", net, "--protocol", "anchors")).items()}
+    assert rows["intra auc"].strip() == "-"
+    assert {
+        f"hits@{k}, {way}" for k in (1, 5, 10, 30) for way in ("friends to work", "work to friends", "mean")
+    } <= rows.keys()
+    assert 0 < float(rows["mrr, friends to work"]) <= 1
+    assert "mrr, mean" not in shown(run("evaluate", net, "--protocol", "units"))
+
+
+def test_lists_of_ones_own(own_lists, tmp_path):
+    result = run("evaluate", *own_lists, "--hidden", tmp_path / "hidden.csv", "--json")
+    assert re.search(r"note: the network's own \d+ inter links are not used, the lists take their place", result.stderr)
+    record = json.loads(result.stdout)
+    assert (record["protocol"], record["inter"]["positives"]) == ("anchors listed", [10])
+    saved = tmp_path / "lists.split"
+    assert run("split", *own_lists, "--hidden", tmp_path / "hidden.csv", "-o", saved).exit_code == 0
+    assert load_split(saved).train.n_inter == 10
+    again = json.loads(run("evaluate", saved, "--json").stdout)
+    assert again["ranks"] == record["ranks"]
+
+
+def test_wrong_lists_are_named_by_file_and_line(own_lists, tmp_path):
+    hidden = tmp_path / "hidden.csv"
+    hidden.write_text("a,b\nnobody,nobody\n")
+    assert failure("evaluate", *own_lists, "--hidden", hidden).startswith(f"{hidden}:2: unknown node 'nobody'")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--known", "0.2"), "--known '0.2' with the protocol marked, expected --protocol anchors"),
+        (("--protocol", "units", "--hidden", "x.csv"), "--hidden 'x.csv' with the protocol units, expected --protocol"),
+        (("--protocol", "anchors", "--known", "x.csv"), "--known 'x.csv' and no --hidden, expected a share"),
+        (("--protocol", "anchors", "--hidden", "x.csv"), "--hidden 'x.csv' without a list of known pairs"),
+        (("--protocol", "anchors", "--known", "0.2", "--hidden", "x.csv"), "without a list of known pairs"),
+        (("--protocol", "anchors", "--known", "20"), "a share of 20.0 of the units is known, expected a number from 0"),
+    ],
+)
+def test_options_that_do_not_go_together_are_told_before_anything_is_read(tmp_path, options, said):
+    assert said in failure("evaluate", tmp_path / "absent.csv", *options)
+    assert said in failure("split", tmp_path / "absent.csv", "-o", tmp_path / "x.split", *options)
+
+
+@pytest.mark.parametrize("option", [("--known", "0.2"), ("--hidden", "x.csv")])
+def test_a_saved_split_takes_no_lists(saved, option):
+    assert f"{option[0]} '{option[1]}' with a saved split" in failure("evaluate", saved, *option)

@@ -50,3 +50,19 @@ def test_the_demo_shows_rules_and_mpxgat(monkeypatch):
     assert {"rules", "mpxgat"} <= shown["models"].keys()
     assert shown["models"]["rules"]["seeds"] == [0]
     assert "mpxgat" in run("demo", "--people", 60, "--layers", 2, "--seeds", 1).stdout
+
+
+def test_anchors_are_on_record_by_their_share(net, tmp_path):
+    results = tmp_path / "results.jsonl"
+    for share in (0.2, 0.5, 0.5):
+        done = run("record", net, "--protocol", "anchors", "--known", share, "-o", results)
+        assert done.exit_code == 0, done.exception
+    records = [json.loads(line) for line in results.read_text().splitlines()]
+    assert [record["key"]["protocol"] for record in records] == ["anchors 0.2", "anchors 0.5"]
+    measures = records[0]["measures"]
+    assert measures["intra"]["auc"] is None
+    assert measures["inter"]["mrr"] == pytest.approx((measures["forward"]["mrr"] + measures["backward"]["mrr"]) / 2)
+    first, second = (run("results", results, "--protocol", "anchors", "--known", share).stdout for share in (0.2, 0.5))
+    assert first.splitlines()[2].startswith(f"| {net} | rules | 1 (0) |  | – |")
+    assert first != second
+    assert len(second.splitlines()) == 3

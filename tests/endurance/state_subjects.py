@@ -92,7 +92,7 @@ def _split() -> Subject:
     from mpxgat.splits import load_split, make_split, save_split
 
     def make(folder: Path, rng: Random) -> None:
-        save_split(make_split(_network(rng), str(rng.choice(["marked", "units"])), 100), folder / "a.split")
+        save_split(make_split(_network(rng), str(rng.choice(["marked", "units", "anchors"])), 100), folder / "a.split")
 
     def read(folder: Path) -> None:
         split = load_split(folder / "a.split")

@@ -78,11 +78,16 @@ def _of_format(form: Format, changed: Structured | None, grammar: grammars.Gramm
 def list_subjects() -> list[Subject]:
     """Lists of edges, anchors and pairs."""
     from mpxgat.io import read_layers
-    from mpxgat.io.link_files import read_pairs, write_links
+    from mpxgat.io.link_files import read_anchors, read_pairs, write_links
     from mpxgat.io.multiplexsage import read_training
     from mpxgat.io.tables import edges_of
+    from mpxgat.models.contract import graph_of
+    from mpxgat.splits import anchored_split
 
     graph = plain_network(np.random.default_rng(0))
+    listed = graph_of("x.a x.b", "x.b x.c", "y.p y.q", "y.q y.r")
+    anchors = {"known.csv": b"a,b\na,p\n", "hidden.csv": b"y,x\nq,c\nr,b\n"}
+    nodes = {"one.nodes.csv": b"id\na\nb\nc\nd\n", "two.nodes.csv": b"id\na\nb\nd\n"}
     lists = {"one.txt": b"a b 1\nb c 2\nc a 1\n", "two.csv": b"source,target\na,b\nb,d\n", "who.txt": b"a a\nb d\n"}
 
     def make_lists(folder: Path, rng: Random) -> None:
@@ -91,6 +96,22 @@ def list_subjects() -> list[Subject]:
 
     def read_lists(folder: Path) -> None:
         validate(read_layers([folder / "one.txt", folder / "two.csv"], anchors=folder / "who.txt"))
+
+    def make_anchors(folder: Path, rng: Random) -> None:
+        for name, content in anchors.items():
+            (folder / name).write_bytes(content)
+
+    def read_both(folder: Path) -> None:
+        split = anchored_split(listed, *read_anchors(folder / "known.csv", folder / "hidden.csv", listed))
+        assert len(split.inter.positives) > 0
+
+    def make_with_nodes(folder: Path, rng: Random) -> None:
+        make_lists(folder, rng)
+        for name, content in nodes.items():
+            (folder / name).write_bytes(content)
+
+    def read_with_nodes(folder: Path) -> None:
+        validate(read_layers([folder / "one.txt", folder / "two.csv"], nodes=[folder / name for name in nodes]))
 
     def pairs(suffix: str, changed: Structured | None, grammar: grammars.Grammar | None) -> Subject:
         def make(folder: Path, rng: Random) -> None:
@@ -107,6 +128,8 @@ def list_subjects() -> list[Subject]:
     training = _of_format(json_format, structured.json_mutated, grammars.json_text)
     return [
         Subject("edge lists", make_lists, read_lists, None, grammars.edge_lines, "one.txt"),
+        Subject("lists of nodes", make_with_nodes, read_with_nodes, None, grammars.csv_table, "one.nodes.csv", 0.3),
+        Subject("lists of anchors", make_anchors, read_both, None, grammars.csv_table, "hidden.csv", 0.5),
         pairs(".csv", None, grammars.csv_table),
         pairs(".parquet", structured.parquet_mutated, None),
         Subject(

@@ -126,9 +126,12 @@ def test_a_quick_version_says_in_what_it_is_smaller(config):
         ("seeds = 2", "seeds = 10001", "seeds is 10001, expected at most 10000"),
         ("seeds = 2", "seeds = 0x" + "f" * 9000, "seeds is '(int too long to be shown)', expected a whole number"),
         ("seeds = 2", f"[quick]\nvalues = [{10**400}]", "expected a list of numbers"),
-        ("seeds = 2", "colour = 2", "no field 'colour' is known here; known are cell, graph, measures"),
+        ("seeds = 2", "colour = 2", "no field 'colour' is known here; known are cell, graph, known, measures"),
         ("seeds = 2", 'measures = ["intr"]', "the measure 'intr', expected one of intra, inter, overall"),
         ("seeds = 2", 'protocol = "easy"', "no protocol 'easy'"),
+        ("seeds = 2", 'protocol = "anchors"\nknown = 1.5', "a share of 1.5 of the units is known, expected"),
+        ("seeds = 2", "known = 0.5", "a known share (0.5) with the protocol marked, expected it with anchors alone"),
+        ("seeds = 2", 'measures = ["forward"]', "the measure 'forward', expected one of intra, inter, overall"),
         ("seeds = 2", "quick = 1", "quick is '1', expected a table"),
         ("seeds = 2", "[sweep]\nargument = 'known'", "[sweep] and [[graph]] stand together"),
         (

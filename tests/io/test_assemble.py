@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mpxgat.errors import InputError, SettingError
+from mpxgat.errors import DataWarning, InputError, SettingError
 from mpxgat.io import read_layers
 from tests.examples import graph_of
 
@@ -110,3 +110,43 @@ def test_layer_names_must_fit(tmp_path: Path, two: list[Path]) -> None:
         read_layers(two, names=["x"])
     with pytest.raises(SettingError, match="no files"):
         read_layers([])
+
+
+def test_lists_of_nodes_add_those_without_links(tmp_path: Path, two: list[Path]) -> None:
+    nodes = [put(tmp_path, "x.nodes.csv", "id\nc\nb\nd\na\n"), put(tmp_path, "y.nodes.csv", 'id\np\nq\n"r"\n')]
+    graph = read_layers(two, nodes=nodes)
+    assert [(node.id, node.layer) for node in graph.nodes][:5] == [
+        ("a", "x"),
+        ("b", "x"),
+        ("c", "x"),
+        ("d", "x"),
+        ("p", "y"),
+    ]
+    assert graph.degree.tolist() == [1, 2, 1, 0, 1, 2, 1]
+    assert (graph.n_intra, graph.n_inter) == (4, 0)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "place", "said"),
+    [
+        ("id\na\nb\n", "id\np\nq\nr\n", "x.txt:2", "node 'c' of layer 'x' is not in the list of nodes"),
+        ("id\na\nb\nc\n", "id\np\nq\nr\np\n", "y.nodes.csv:5", "node 'p' of layer 'y' is listed twice"),
+        ("id\na\nb\nc\n", "name\np\n", "y.nodes.csv:1", "no column 'id'; the columns are 'name'"),
+    ],
+)
+def test_bad_lists_of_nodes_are_named(
+    tmp_path: Path, two: list[Path], first: str, second: str, place: str, said: str
+) -> None:
+    nodes = [put(tmp_path, "x.nodes.csv", first), put(tmp_path, "y.nodes.csv", second)]
+    with pytest.raises(InputError) as caught:
+        read_layers(two, nodes=nodes)
+    assert str(caught.value).startswith(f"{tmp_path / place}: ")
+    assert said in str(caught.value)
+
+
+def test_lists_of_nodes_are_for_every_layer_and_hold_ids(tmp_path: Path, two: list[Path]) -> None:
+    nodes = [put(tmp_path, "x.nodes.csv", "id,age\na,7\nb,8\nc,9\n")]
+    with pytest.raises(SettingError, match="1 lists of nodes for 2 files, expected one for each, or none"):
+        read_layers(two, nodes=nodes)
+    with pytest.warns(DataWarning, match=r"x\.nodes\.csv: columns passed over: 'age'; of nodes the id is read"):
+        read_layers(two[:1], nodes=nodes)

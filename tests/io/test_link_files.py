@@ -9,7 +9,7 @@ import pytest
 from mpxgat.errors import InputError
 from mpxgat.io.csv_tables import with_formulas, without_formulas
 from mpxgat.io.embedding_files import write_embeddings
-from mpxgat.io.link_files import read_pairs, write_links
+from mpxgat.io.link_files import read_anchors, read_pairs, write_links
 from tests.examples import graph_of
 
 FORMULAS = ['=HYPERLINK("x")', "+1+cmd", "-2+3", "@ann", "-", "+", "\t=1", "\r=1", "'=1", "''@ann", "-5e3", "=", "-1-1"]
@@ -59,3 +59,76 @@ def test_an_id_written_without_apostrophe_is_read_too(tmp_path):
     path.write_text("source,source_layer,target,target_layer\n=1+1,x,'ann,x\n")
     with pytest.raises(InputError, match=r"mine\.csv:2: target: unknown node ''ann', expected one of layer 'x'"):
         read_pairs(path, graph)
+
+
+# ---- who is who: a list of known pairs and a list of hidden ones -------------------------------------
+
+
+@pytest.fixture
+def two_layers():
+    return graph_of("home.ann home.bob", "home.bob home.cid", "work.x work.y", "work.y work.z")
+
+
+def lists(tmp_path, known, hidden):
+    paths = tmp_path / "known.csv", tmp_path / "hidden.csv"
+    for path, content in zip(paths, (known, hidden), strict=True):
+        path.write_text(content)
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("known", "hidden"),
+    [
+        ("home,work\nann,y\n", "home,work\nbob,x\ncid,z\n"),
+        ("work,home\ny,ann\n", "a,b\nbob,x\ncid,z\n"),
+        ("a,why,b\nann,told us,y\n", 'a,b\n\n"bob","x"\ncid,z\n'),
+        (
+            "source,source_layer,target,target_layer\nann,home,y,work\n",
+            "source,source_layer,target,target_layer\nx,work,bob,home\ncid,home,z,work\n",
+        ),
+    ],
+)
+def test_lists_of_who_is_who(tmp_path, two_layers, known, hidden):
+    found = read_anchors(*lists(tmp_path, known, hidden), two_layers)
+    names = [{frozenset(two_layers.nodes[int(node)].id for node in pair) for pair in pairs} for pairs in found]
+    assert names == [{frozenset(("ann", "y"))}, {frozenset(("bob", "x")), frozenset(("cid", "z"))}]
+
+
+def test_nothing_may_be_known(tmp_path, two_layers):
+    known, hidden = read_anchors(*lists(tmp_path, "a,b\n", "a,b\nbob,x\n"), two_layers)
+    assert known.shape == (0, 2)
+    assert hidden.shape == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("known", "hidden", "place", "said"),
+    [
+        ("a,b\nann,q\n", "a,b\nbob,x\n", "known.csv:2", "unknown node 'q', expected one of layer 'work'"),
+        ("a,b\nann,y\n", "a,b\nbob,x\n\nbob2,z\n", "hidden.csv:4", "unknown node 'bob2', expected one of layer 'home'"),
+        ("work,home\nann,y\n", "a,b\nbob,x\n", "known.csv:2", "unknown node 'ann', expected one of layer 'work'"),
+        ("a,b\nann,y\nann,x\n", "a,b\nbob,z\n", "known.csv:3", "expected at most one counterpart in a layer"),
+        ("a,b\nann,y\n", "a,b\nbob,x\ncid,x\n", "hidden.csv:3", "expected at most one counterpart in a layer"),
+        ("a,b\nann,y\n", "a,b\nbob,x\nann,z\n", "hidden.csv:3", "expected at most one counterpart in a layer"),
+        ("a,b\nann,y\n", "a,b\nann,y\n", "hidden.csv:2", "are among the known pairs already, expected every pair once"),
+        ("a,b\nann,y\n", "a,b\nbob,x\nbob,x\n", "hidden.csv:3", "are in this list already, expected every pair once"),
+        ("a,b\nann,y\nann,y\n", "a,b\nbob,x\n", "known.csv:3", "are among the known pairs already"),
+        ("a,b\nann,y\n", "a,b\n", "hidden.csv:1", "no pairs below the header"),
+        ("a,c\nann,y\n", "a,b\nbob,x\n", "known.csv:1", "the columns 'a', 'c', expected two that are called by layers"),
+        ("a,b\nann\n", "a,b\nbob,x\n", "known.csv:2", "1 column, expected 2"),
+    ],
+)
+def test_what_is_wrong_with_a_list_is_named_with_its_line(tmp_path, two_layers, known, hidden, place, said):
+    with pytest.raises(InputError) as caught:
+        read_anchors(*lists(tmp_path, known, hidden), two_layers)
+    assert str(caught.value).startswith(f"{tmp_path / place}: ")
+    assert said in str(caught.value)
+
+
+def test_a_unit_of_three_layers_is_known_or_hidden_as_a_whole(tmp_path):
+    graph = graph_of("x.a x.b", "y.p y.q", "z.s z.t")
+    head = "source,source_layer,target,target_layer\n"
+    with pytest.raises(InputError, match=r"hidden\.csv:3: .*but known pairs say who one of them is"):
+        read_anchors(*lists(tmp_path, f"{head}a,x,p,y\n", f"{head}b,x,q,y\np,y,s,z\n"), graph)
+    with pytest.raises(InputError, match=r"known\.csv:1: the columns 'a', 'b', .*'z'\); or source"):
+        read_anchors(*lists(tmp_path, "a,b\na,p\n", "x,z\na,s\n"), graph)
+    assert len(read_anchors(*lists(tmp_path, "x,y\na,p\n", "z,x\ns,b\n"), graph)[1]) == 1

@@ -29,6 +29,13 @@ def convert(
         Path | None,
         typer.Option(help="Who is who among several files: lines 'a b' for two, 'a layer_a b layer_b' for more."),
     ] = None,
+    nodes: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="CSV file with all nodes of a layer (a column id), also those without links; give one for each of "
+            "several files, in their order."
+        ),
+    ] = None,
     from_format: Annotated[
         str | None, typer.Option("--from", help="Format of what is read, if the suffix does not tell.")
     ] = None,
@@ -43,8 +50,8 @@ def convert(
     from mpxgat.io import choose_format, write
 
     target = choose_format(output, to_format)
-    sources = [Path(text) for text in inputs] + ([anchors] if anchors else [])
-    single = len(inputs) == 1 and anchors is None and layer_names is None
+    sources = [Path(text) for text in inputs] + ([anchors] if anchors else []) + (nodes or [])
+    single = len(inputs) == 1 and anchors is None and layer_names is None and not nodes
     if single and is_path(inputs[0]):
         sources += _read_beside(choose_format(sources[0], from_format), sources[0])
     _refuse_to_overwrite([output, *(places[0] for places in target.beside(output))], sources)
@@ -52,7 +59,7 @@ def convert(
         if single:
             graph, _ = load_data(inputs[0], from_format)
         else:
-            graph = _join(inputs, anchors, from_format, layer_names)
+            graph = _join(inputs, anchors, nodes or [], from_format, layer_names)
         written = write(graph, output, to_format)
     left_out = sorted(target.leaves_out & _parts(graph))
     if left_out:
@@ -61,12 +68,15 @@ def convert(
         print_note(f"wrote {printable(path, 300)}")
 
 
-def _join(inputs: list[str], anchors: Path | None, format: str | None, layer_names: str | None) -> MultiplexGraph:
+def _join(
+    inputs: list[str], anchors: Path | None, nodes: list[Path], format: str | None, layer_names: str | None
+) -> MultiplexGraph:
     from mpxgat.io import read_layers
 
     if format is not None:
         raise SettingError(f"--from {quoted(format)} with several files; these are lists of edges, expected no --from")
-    return read_layers(inputs, names=None if layer_names is None else layer_names.split(","), anchors=anchors)
+    names = None if layer_names is None else layer_names.split(",")
+    return read_layers(inputs, names=names, anchors=anchors, nodes=nodes)
 
 
 def _read_beside(form: Format, path: Path) -> Iterator[Path]:

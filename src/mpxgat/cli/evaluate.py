@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from functools import partial
+from collections.abc import Iterator, Mapping
+from functools import partial, reduce
+from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,12 +20,16 @@ from mpxgat.cli.options import (
     EngineOption,
     EpochsOption,
     FormatOption,
+    HiddenOption,
     JsonOption,
+    KnownOption,
+    ProtocolOption,
     PublishedOption,
     SetOption,
     WorkersOption,
     chosen_engine,
     chosen_model,
+    chosen_split,
     load_data,
     model_option,
     note_unread,
@@ -41,11 +47,9 @@ if TYPE_CHECKING:
 _MODEL = "rules"
 _WORTH_PROCESSES = 1000  # nodes; in a smaller network a process takes longer to start than a layer to train
 
-_MEASURES = (
-    *(("intra", measure) for measure in ("auc", "ap")),
-    *(("inter", measure) for measure in ("auc", "auc_hard", "ap", "mrr", "hits@1", "hits@10")),
-    ("overall", "auc"),
-)
+_INTRA = [f"intra {measure}" for measure in ("auc", "ap")]
+_INTER = [f"inter {measure}" for measure in ("auc", "auc_hard", "ap")]
+_RANKS = ("hits@1", "hits@5", "hits@10", "hits@30", "mrr")
 
 
 def evaluate(
@@ -53,9 +57,9 @@ def evaluate(
         str, typer.Argument(metavar="DATA", help="A data set's name, a file, or a split (.split) saved before.")
     ],
     model: Annotated[str | None, model_option(_MODEL)] = None,
-    protocol: Annotated[
-        str | None, typer.Option(help="marked (the paper's; the default) or units (whole units held out).")
-    ] = None,
+    protocol: ProtocolOption = None,
+    known: KnownOption = None,
+    hidden: HiddenOption = None,
     seeds: Annotated[int, typer.Option(min=1, help="Number of repetitions.")] = 1,
     first_seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of the first one, 0 by default; tune on 100 and above.")
@@ -88,7 +92,7 @@ def evaluate(
     name = chosen_model(model, config, _MODEL)
     made = make_model(name, **settings)  # a wrong name or setting is reported before anything is read
     with progress(f"reading {data}", quiet=json):
-        label, splits = _splits(data, format, protocol, first_seed, seeds)
+        label, splits = _splits(data, format, (protocol, known, hidden), first_seed, seeds)
     note_unread(made, splits[0].train)
     if jobs is None and not runs_on.always and splits[0].train.n_nodes >= _WORTH_PROCESSES:
         runs_on = chosen_engine(engine, address, workers, os.cpu_count() or 1)
@@ -96,20 +100,23 @@ def evaluate(
     compared: dict[str, dict[str, Any]] = {} if json or name == _MODEL else {_MODEL: {}}
     compared[name] = settings
     results = {each: _repeat(each, given, splits, runs_on, quiet=json) for each, given in compared.items()}
-    protocol = splits[0].protocol
+    how = splits[0].protocol
     if json:
-        head = {"dataset": label, "model": name, "settings": settings, "protocol": protocol}
+        head = {"dataset": label, "model": name, "settings": settings, "protocol": how}
         print_json({**head, **results[name].to_record(), "peak_rss_mb": peak_rss_mb()})
         return
-    print_results(f"{label}, protocol {protocol}", results)
+    print_results(f"{label}, protocol {how}", results, _ranked_ways(splits[0]))
 
 
-def print_results(title: str, results: dict[str, Repetitions]) -> None:
-    """One column for each model, one row for each measure: mean ± standard deviation over the seeds."""
+def print_results(title: str, results: dict[str, Repetitions], ways: Mapping[str, str] | None = None) -> None:
+    """One column for each model, one row for each measure: mean ± standard deviation over the seeds.
+
+    ways    words for ranks ``forward``, ``backward`` and ``mean``; without them some of the mean are shown, as inter's
+    """
     records = {name: result.to_record() for name, result in results.items()}
     rows = [
-        [f"{kind} {measure}", *(_mean_and_spread(record[kind][measure]) for record in records.values())]
-        for kind, measure in _MEASURES
+        [label, *(_mean_and_spread(reduce(getitem, place, record)) for record in records.values())]
+        for label, place in _measures(ways)
     ]
     print_table(["", *records], rows, title=title)
     first = next(iter(records.values()))
@@ -121,24 +128,51 @@ def print_results(title: str, results: dict[str, Repetitions]) -> None:
     print_note(f"{len(first['seeds'])} seed(s): {seeds}. {counts}.")
 
 
-def _splits(
-    data: str, format: str | None, protocol: str | None, first_seed: int | None, seeds: int
-) -> tuple[str, list[Split]]:
-    """Label and splits: the one in the file, or one for each seed."""
-    from mpxgat.splits import check_protocol, load_split, make_split
+def _measures(ways: Mapping[str, str] | None) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Label of every row, and where its figure is in a record."""
+    for label in (*_INTRA, *_INTER, *(() if ways else (f"inter {name}" for name in ("mrr", "hits@1", "hits@10")))):
+        yield label, tuple(label.split())
+    for way, words in (ways or {}).items():
+        for name in _RANKS:
+            yield f"{name}, {words}", ("ranks", way, name)
+    yield "overall auc", ("overall", "auc")
 
+
+def _ranked_ways(split: Split) -> dict[str, str] | None:
+    """With anchors, how ranks forward and backward are called in the table: by the layers, if there are two."""
+    from mpxgat.splits import is_anchors
+
+    if not is_anchors(split.protocol):
+        return None
+    if split.train.n_layers != 2:
+        return {"forward": "forward", "backward": "backward", "mean": "mean"}
+    first, second = split.train.layers
+    return {"forward": f"{first} to {second}", "backward": f"{second} to {first}", "mean": "mean"}
+
+
+def _splits(
+    data: str,
+    format: str | None,
+    hiding: tuple[str | None, str | None, Path | None],
+    first_seed: int | None,
+    seeds: int,
+) -> tuple[str, list[Split]]:
+    """Label and splits: the one in the file, or one for each seed; ``hiding`` is protocol, known and hidden."""
+    from mpxgat.splits import load_split
+
+    protocol, known, hidden = hiding
+    given = {"--protocol": protocol, "--known": known, "--hidden": hidden, "--first-seed": first_seed}
     if data.endswith(SPLIT_SUFFIX):
         if seeds > 1:
             raise SettingError(f"{data} is one split, expected --seeds 1 with it")
-        for option, value in (("--protocol", protocol), ("--first-seed", first_seed), ("--format", format)):
+        for option, value in (given | {"--format": format}).items():
             if value is not None:
                 raise SettingError(f"{option} {quoted(value)} with a saved split, which is made already; expected none")
         return Path(data).name, [load_split(data)]
-    chosen = "marked" if protocol is None else protocol
-    check_protocol(chosen)  # reported before anything is read
+    choice = chosen_split(protocol, known, hidden)  # what is wrong is reported before anything is read
     graph, label = load_data(data, format)
     first = first_seed or 0
-    return label, [make_split(graph, chosen, seed) for seed in range(first, first + seeds)]
+    return label, choice.splits(graph, range(first, first + seeds))
 
 
 def _repeat(name: str, settings: dict[str, Any], splits: list[Split], engine: Engine, *, quiet: bool) -> Repetitions:

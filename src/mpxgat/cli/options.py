@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tomllib
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,12 +14,13 @@ import typer
 
 from mpxgat import __version__
 from mpxgat.cli.output import print_note
-from mpxgat.errors import DatasetError, GraphError, InputError, SettingError, printable, quoted
+from mpxgat.errors import DatasetError, GraphError, InputError, SettingError, printable, quoted, warn_of_data
 
 if TYPE_CHECKING:
     from mpxgat.graph import MultiplexGraph
     from mpxgat.matching import Matcher
     from mpxgat.models import Model
+    from mpxgat.splits import Split
     from mpxgat.training.parallel import Engine
 
 SPLIT_SUFFIX = ".split"
@@ -100,6 +102,32 @@ BatchOption = Annotated[
     ),
 ]
 
+DEFAULT_PROTOCOL = "marked"
+ProtocolOption = Annotated[
+    str | None,
+    typer.Option(
+        "--protocol",
+        help="marked (the paper's), units (whole units held out) or anchors (few units known).",
+        show_default=DEFAULT_PROTOCOL,
+    ),
+]
+KnownOption = Annotated[
+    str | None,
+    typer.Option(
+        "--known",
+        metavar="SHARE|FILE",
+        help="With anchors: the share of units that is known, 0.2 by default; or a list of the known pairs, .csv or "
+        ".parquet, its columns called by two layers.",
+    ),
+]
+KnownShareOption = Annotated[
+    float | None,
+    typer.Option("--known", metavar="SHARE", help="With anchors: the share of units that is known, 0.2 by default."),
+]
+HiddenOption = Annotated[
+    Path | None,
+    typer.Option("--hidden", metavar="FILE", help="With a list of known pairs: those that are to be found."),
+]
 EngineOption = Annotated[
     str | None,
     typer.Option("--engine", help="Where work runs in parallel: processes (of this machine; the default) or ray."),
@@ -143,6 +171,48 @@ def load_data(text: str, format: str | None = None) -> tuple[MultiplexGraph, str
     if format is not None:
         raise SettingError(f"a format was given ({quoted(format)}), but {quoted(text)} is a data set, expected a file")
     return load(text), text
+
+
+@dataclass(frozen=True)
+class SplitChoice:
+    """How links are to be hidden: by a protocol, or by a file of known and one of hidden pairs."""
+
+    protocol: str
+    lists: tuple[Path, Path] | None = None
+
+    def splits(self, graph: MultiplexGraph, seeds: range) -> list[Split]:
+        """One for each seed; with lists they hide the same, and the seeds are the models' alone."""
+        from mpxgat.io.link_files import read_anchors
+        from mpxgat.splits import anchored_split, make_split
+
+        if self.lists is None:
+            return [make_split(graph, self.protocol, seed) for seed in seeds]
+        known, hidden = read_anchors(*self.lists, graph)
+        if graph.n_inter:
+            warn_of_data(f"the network's own {graph.n_inter:,} inter links are not used, the lists take their place")
+        return [anchored_split(graph, known, hidden, seed) for seed in seeds]
+
+
+def chosen_split(protocol: str | None, known: str | None, hidden: Path | None) -> SplitChoice:
+    """What the options ask for; SettingError if there is no such protocol or they do not go together."""
+    from mpxgat.splits import ANCHORS, protocol_text
+
+    name = DEFAULT_PROTOCOL if protocol is None else protocol
+    protocol_text(name)  # told first
+    for option, value in (("--known", known), ("--hidden", hidden)):
+        if value is not None and name != ANCHORS:
+            raise SettingError(f"{option} {quoted(value)} with the protocol {name}, expected --protocol {ANCHORS}")
+    try:
+        share = None if known is None else float(known)
+    except ValueError:
+        if hidden is None:
+            raise SettingError(
+                f"--known {quoted(known)} and no --hidden, expected a share from 0 to 1, or a list with each option"
+            ) from None
+        return SplitChoice(name, (Path(str(known)), hidden))
+    if hidden is not None:
+        raise SettingError(f"--hidden {quoted(hidden)} without a list of known pairs, expected one with --known")
+    return SplitChoice(protocol_text(name, share))
 
 
 def is_path(text: str) -> bool:

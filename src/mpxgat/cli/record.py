@@ -8,11 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from mpxgat.cli.options import (
+    DEFAULT_PROTOCOL,
     BatchOption,
     ConfigOption,
     DataArgument,
     EpochsOption,
     JobsOption,
+    KnownShareOption,
+    ProtocolOption,
     PublishedOption,
     SetOption,
     chosen_model,
@@ -29,7 +32,8 @@ def record(
     data: DataArgument,
     results: Annotated[Path, typer.Option("--results", "-o", help="The JSONL file the results are added to.")],
     model: Annotated[str | None, model_option(_MODEL)] = None,
-    protocol: Annotated[str, typer.Option(help="marked (the paper's) or units.")] = "marked",
+    protocol: ProtocolOption = None,
+    known: KnownShareOption = None,
     seeds: Annotated[int, typer.Option(min=1, help="Number of repetitions.")] = 1,
     first_seed: Annotated[int, typer.Option(min=0, help="Seed of the first one; tune on 100 and above.")] = 0,
     set: SetOption = None,
@@ -42,12 +46,14 @@ def record(
     """Evaluate a model on several seeds and add each result to a file; killed and started again, it continues."""
     from mpxgat.experiments.records import ResultsFile, ResultsFolder, cell_key
     from mpxgat.experiments.runner import run_cell
+    from mpxgat.splits import protocol_text
     from mpxgat.training.parallel import Processes
 
+    how = protocol_text(protocol or DEFAULT_PROTOCOL, known)
     settings = parse_settings(set or [], config, published, epochs, batch)
     name = chosen_model(model, config, _MODEL)
     folder = ResultsFolder(results.parent, added_to=results.name)
-    keys = [cell_key(data, protocol, name, settings, seed) for seed in range(first_seed, first_seed + seeds)]
+    keys = [cell_key(data, how, name, settings, seed) for seed in range(first_seed, first_seed + seeds)]
     done = {known.key.text() for known in ResultsFile(results).read()}
     missing = [key for key in keys if key.text() not in done]
     print_note(f"{len(keys) - len(missing)} of {len(keys)} results are on record already")

@@ -17,10 +17,11 @@ from mpxgat.errors import InputError, MpxgatError, SettingError, quoted
 from mpxgat.experiments.graphs import TOP_LAYERS, GraphSpec
 from mpxgat.experiments.records import CellKey, cell_key
 from mpxgat.io.files import read_toml
-from mpxgat.splits import check_protocol
+from mpxgat.splits import protocol_text
 
 CONFIGS = Path(__file__).parent / "configs"  # part of the package, so that an installed one has them too
 _KINDS = ("intra", "inter", "overall")
+_RANKED_WAYS = ("forward", "backward")  # which have no AUC
 _SCALES = ("linear", "log")
 _MOST_SEEDS = 10_000
 QUICK_FIRST_SEED = 100  # a quick look is no report: it leaves the seeds for reporting alone
@@ -169,7 +170,7 @@ def read_config(path: Path) -> Experiment:
     """The experiment in a TOML file; InputError names file, cell and field of what does not fit."""
     top = Fields(read_toml(path), path, "")
     title = top.text("title")
-    protocol = top.text("protocol", "marked")
+    protocol = _protocol(top)
     seeds = _seeds(top, 5)
     measures = tuple(top.texts("measures", ("intra", "inter")))
     sweep_fields = top.table("sweep")
@@ -180,9 +181,10 @@ def read_config(path: Path) -> Experiment:
     if not entries:
         raise top.problem("no [[cell]], expected at least one")
     for measure in measures:
-        if measure.partition(".")[0] not in _KINDS:
+        kind, _, name = measure.partition(".")
+        if kind not in (*_KINDS, *_RANKED_WAYS) or (kind in _RANKED_WAYS and not name):
             raise top.problem(
-                f"the measure {quoted(measure)}, expected one of {', '.join(_KINDS)}, or such as inter.mrr"
+                f"the measure {quoted(measure)}, expected one of {', '.join(_KINDS)}, or such as inter.mrr, forward.mrr"
             )
     if bool(sweep_fields.values) != bool(graphs):
         raise top.problem("[sweep] and [[graph]] stand together, found only one of them")
@@ -194,6 +196,13 @@ def read_config(path: Path) -> Experiment:
         if not experiment.quick_version().cells:
             raise SettingError("it leaves no cell, expected data sets and values of the experiment")
     return experiment
+
+
+def _protocol(fields: Fields) -> str:
+    """The protocol's text, as results are on record under: ``known`` is the share of known units, of anchors."""
+    name, known = fields.text("protocol", "marked"), fields.optional_number("known")
+    with fields.at_this_place():
+        return protocol_text(name, known)
 
 
 def _seeds(fields: Fields, default: int) -> int:
@@ -275,11 +284,7 @@ def _figures(fields: Fields) -> dict[str, PublishedFigure]:
 
 
 def check_experiment(experiment: Experiment) -> None:
-    """InputError that names file and cell for a protocol, model, setting, data set or comparison that there is not."""
-    try:
-        check_protocol(experiment.protocol)
-    except SettingError as problem:
-        raise InputError(str(problem), experiment.path) from None
+    """InputError that names file and cell for a model, setting, data set or comparison that there is not."""
     for cell in experiment.cells:
         try:
             cell.graph.check()

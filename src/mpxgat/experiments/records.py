@@ -71,6 +71,7 @@ def measures_of(evaluation: Evaluation) -> dict[str, dict[str, float | None]]:
         for kind, measures in (("intra", evaluation.intra), ("inter", evaluation.inter))
     }
     kinds["overall"] = {"auc": evaluation.overall_auc}
+    kinds |= {way: dict(evaluation.ranks[way]) for way in ("forward", "backward")}  # their mean is among inter's
     return {
         kind: {name: None if math.isnan(value) else value for name, value in values.items()}
         for kind, values in kinds.items()

@@ -3,7 +3,8 @@
 A layer's file is a list of edges, ``node node [weight]`` on a line; an anchors file says who is who, ``a b`` on
 a line for two layers, ``a layer_a b layer_b`` for more. Fields are separated by blanks, tabs or commas (the first
 row tells); lines that begin with ``#`` or ``%`` are comments; a first row such as ``source target`` is a header, see
-`mpxgat.io.columns.without_header`. With commas a field may stand in double quotes.
+`mpxgat.io.columns.without_header`. With commas a field may stand in double quotes. A list of a layer's nodes is a CSV
+file with a column ``id``: nodes without links are in no list of edges.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mpxgat.build import EdgeTable, RowError, build, link_by_id, with_inter_links
-from mpxgat.errors import InputError, SettingError, quoted
+from mpxgat.build import EdgeTable, NodeTable, RowError, build, link_by_id, with_inter_links
+from mpxgat.errors import InputError, SettingError, listed, quoted, warn_of_data
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.columns import (
     Columns,
@@ -31,10 +32,13 @@ from mpxgat.io.columns import (
     split_columns,
     without_header,
 )
+from mpxgat.io.csv_tables import CsvTable, read_csv_table
 from mpxgat.io.files import read_text
 from mpxgat.io.registry import check_spelling
+from mpxgat.io.tables import required_text
 
 _WITH_LAYERS = 4  # columns of anchors that name the layers
+_ID = "id"  # column of a list of nodes
 _COMMENT = re.compile(rb"(?m)^[ \t]*[#%].*$")
 
 
@@ -42,21 +46,25 @@ def read_layers(
     paths: Sequence[str | PathLike[str]],
     names: Sequence[str] | None = None,
     anchors: str | PathLike[str] | None = None,
+    nodes: Sequence[str | PathLike[str]] = (),
 ) -> MultiplexGraph:
     """A multiplex with one layer for each file, called by its stem or as ``names`` says.
 
     Inter links are those of the file ``anchors``, a list for which every node must be in its layer; without
-    such a file, nodes that share an id are copies of one unit.
+    such a file, nodes that share an id are copies of one unit. ``nodes`` are files with all nodes, one for each layer
+    or none at all; a link's end that its layer's does not list is an error.
     """
     places = [Path(path) for path in paths]
     layers = _layer_names(places, names)
     lists = [_read_list(place, (2, 3), "'node node [weight]'") for place in places]
-    starts = np.cumsum([0, *(len(columns) for columns in lists)])
+    tables = _read_nodes([Path(path) for path in nodes], len(places))
     try:
-        graph = build(layers, _edge_table(lists))
+        graph = build(layers, _edge_table(lists), _node_table(tables), only_declared=bool(tables))
     except RowError as problem:
+        files = [table.rows for table in tables] if problem.table == "nodes" else lists
+        starts = np.cumsum([0, *(len(columns) for columns in files)])
         number = int(np.searchsorted(starts, problem.row, side="right")) - 1
-        raise lists[number].error(problem.message, problem.row - int(starts[number])) from None
+        raise files[number].error(problem.message, problem.row - int(starts[number])) from None
     check_spelling(graph, places[0].parent)
     return link_by_id(graph) if anchors is None else _with_anchors(graph, Path(anchors))
 
@@ -93,6 +101,25 @@ def _read_list(path: Path, widths: tuple[int, ...], expected: str) -> Columns:
         columns = split_columns(single_blanks(content), path, " ", widths, expected)
     with_layers = len(columns.fields) == _WITH_LAYERS
     return without_header(columns, (0, 2), (1, 3)) if with_layers else without_header(columns, (0, 1))
+
+
+def _read_nodes(paths: Sequence[Path], n_layers: int) -> list[CsvTable]:
+    if paths and len(paths) != n_layers:
+        raise SettingError(f"{len(paths)} lists of nodes for {n_layers} files, expected one for each, or none")
+    tables = [read_csv_table(path, fewest_columns=1) for path in paths]
+    for table in tables:
+        required_text(table, _ID)
+        if others := [name for name in table.names if name != _ID]:
+            warn_of_data(f"columns passed over: {listed(others)}; of nodes the {_ID} is read", table.path)
+    return tables
+
+
+def _node_table(tables: Sequence[CsvTable]) -> NodeTable | None:
+    if not tables:
+        return None
+    columns = [table.text(_ID) for table in tables]
+    ids = pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string())
+    return NodeTable(ids, np.repeat(np.arange(len(tables)), [len(column) for column in columns]))
 
 
 def _edge_table(lists: Sequence[Columns]) -> EdgeTable:

@@ -70,14 +70,13 @@ def write_csv(graph: MultiplexGraph, path: Path) -> list[Path]:
     return write_files({place: csv_bytes(table, place) for place, table in tables.items()})
 
 
-def read_csv_table(path: Path) -> CsvTable:
+def read_csv_table(path: Path, fewest_columns: int = 2) -> CsvTable:
     """One table, whatever its columns are."""
     content = read_utf8(path)
     if b'"' not in content and b"\r" in content:
         content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    columns = split_columns(
-        content, path, ",", range(2, _MAX_COLUMNS), "a table of at least two columns separated by commas", quoting=True
-    )
+    expected = "a table of at least two columns separated by commas"  # of one column, any file is
+    columns = split_columns(content, path, ",", range(fewest_columns, _MAX_COLUMNS), expected, quoting=True)
     names = tuple(field[0].as_py() for field in columns.fields)
     if (twice := first_repeated(names)) is not None:
         raise columns.error(f"two columns are called {quoted(twice)}, expected different names", 0)

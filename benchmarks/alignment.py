@@ -1,0 +1,79 @@
+"""Models on the data and splits of the network-alignment literature: ranks of hidden counterparts, and seconds.
+
+    python -m benchmarks.alignment --data phone_email --model rules --model evidence --json
+
+Reads $MPXGAT_DATA/alignment/NAME: a.txt and b.txt (links), a.nodes.csv and b.nodes.csv (all nodes), known_20.csv and
+hidden_80.csv (pairs, columns a and b). Each hidden node's true counterpart is ranked among all nodes of the other
+network, ties averaged; hits@k and MRR from a to b (forward), from b to a (backward) and their mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.measure import peak_rss_mb
+from mpxgat.errors import MpxgatError
+
+if TYPE_CHECKING:
+    from mpxgat.splits import Split
+
+_SHOWN = ("hits@1", "hits@5", "hits@10", "hits@30", "mrr")
+
+
+def read_split(folder: Path, known: str, hidden: str, seed: int) -> Split:
+    """The two networks of a folder, with the pairs of two of its lists known and hidden."""
+    from mpxgat.io import read_layers
+    from mpxgat.io.link_files import read_anchors
+    from mpxgat.splits import anchored_split
+
+    graph = read_layers([folder / "a.txt", folder / "b.txt"], nodes=[folder / "a.nodes.csv", folder / "b.nodes.csv"])
+    return anchored_split(graph, *read_anchors(folder / known, folder / hidden, graph), seed)
+
+
+def measure(name: str, split: Split) -> dict[str, Any]:
+    """Ranks that a model reaches, and the seconds of its fit and of scoring both ways."""
+    from mpxgat.evaluation import rank_counterparts
+    from mpxgat.models import make_model
+
+    start = time.perf_counter()
+    model = make_model(name, seed=split.seed).fit(split.train)
+    fitted = time.perf_counter()
+    ranks = rank_counterparts(model, split).measures()
+    seconds = {"fit": round(fitted - start, 2), "score": round(time.perf_counter() - fitted, 2)}
+    return {"model": name, "ranks": ranks, "seconds": seconds}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", default="phone_email", help="a folder in $MPXGAT_DATA/alignment")
+    parser.add_argument("--known", default="known_20.csv", help="a file in it")
+    parser.add_argument("--hidden", default="hidden_80.csv", help="a file in it")
+    parser.add_argument("--model", action="append", help="may be given several times; rules by default")
+    parser.add_argument("--seed", type=int, default=0, help="of the models")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    options = parser.parse_args()
+    folder = Path(os.environ.get("MPXGAT_DATA", ".")) / "alignment" / options.data
+    try:
+        split = read_split(folder, options.known, options.hidden, options.seed)
+        found = [measure(name, split) for name in options.model or ["rules"]]
+    except MpxgatError as problem:
+        parser.error(str(problem))
+    if options.json:
+        given = {name: getattr(options, name) for name in ("data", "known", "hidden", "seed")}
+        print(json.dumps({**given, "models": found, "peak_rss_mb": peak_rss_mb()}))
+        return
+    print(f"{'model':>16} {'':>9}" + "".join(f"{name:>9}" for name in _SHOWN) + f"{'fit s':>10}{'score s':>9}")
+    for each in found:
+        for way, values in each["ranks"].items():
+            figures = "".join(f"{values[name]:9.3f}" for name in _SHOWN)
+            print(f"{each['model']:>16} {way:>9}{figures}{each['seconds']['fit']:10.1f}{each['seconds']['score']:9.1f}")
+
+
+if __name__ == "__main__":
+    main()
