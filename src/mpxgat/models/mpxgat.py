@@ -48,7 +48,8 @@ _UNTOLD = ("batch", "shares", "f", "g", "horizontal", "vertical")
 class MPXGATSettings(Settings):
     """Settings of both sub-models. A ``vertical_*`` that is None is as the horizontal one.
 
-    The defaults were chosen on validation links of seven networks (docs/results.md); `PUBLISHED` has the paper's.
+    The defaults were chosen on validation links of the paper's data sets, seed 100 (docs/results.md); the paper's own
+    settings are in `PUBLISHED`.
 
     preset          "paper" (the text's equations) or "reference" (the authors' code), see `mpxgat.nn.mpxgat`
     f, g            the framework's two open functions as "package.module:Class"; None is the preset's
