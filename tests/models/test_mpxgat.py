@@ -178,6 +178,8 @@ def test_one_hot_rows_start_as_wide_as_set_and_features_as_glorot_says():
         ({"dropout": 1}, "dropout is 1, expected at least 0 and less than 1"),
         ({"validation": 1.5}, "validation is 1.5"),
         ({"one_hot_scale": -1.0}, "one_hot_scale is -1.0, expected at least 0"),
+        ({"vertical_one_hot_scale": -1.0}, "vertical_one_hot_scale is -1.0, expected at least 0"),
+        ({"vertical_one_hot_scale": None}, "vertical_one_hot_scale is 'None', expected a number"),
         ({"warm_up": -1}, "warm_up is -1, expected at least 0"),
         ({"device": "quantum"}, "device is 'quantum', expected one that is there"),
         ({"device": "cuda:99"}, "device is 'cuda:99', expected one that is there"),

@@ -58,8 +58,8 @@ class MPXGATSettings(Settings):
     hidden, out     width of each head in hidden blocks, and of the embeddings
     heads, blocks   attention heads; depth
     dropout         on attention weights, while training
-    one_hot_scale   standard deviation that the rows of one-hot inputs start with; 0 is Glorot's start, which for many
-                    nodes is so small that the loss stays at ln 2 for long
+    one_hot_scale, vertical_one_hot_scale   standard deviation that the rows of one-hot inputs start with in each
+                    sub-model; 0 is Glorot's start, so small for many nodes that the loss stays at ln 2 for long
     lr, weight_decay, epochs    Adam, and its largest number of epochs
     warm_up         epochs in which the learning rate rises to ``lr``, three quarters of all at most
     check_every, patience       epochs between validations; validations without a better one before stopping
@@ -97,14 +97,12 @@ class MPXGATSettings(Settings):
     horizontal: str = "trained"
     vertical: str = "gat-v"
     one_hot_scale: float = 2.0
-    vertical_one_hot_scale: float | None = 4.0
+    vertical_one_hot_scale: float = 4.0
     warm_up: int = 300
 
     def __post_init__(self) -> None:
         self.check_share("dropout", "validation")
-        self.check_at_least(0, "one_hot_scale")
-        if self.vertical_one_hot_scale is not None:
-            self.check_at_least(0, "vertical_one_hot_scale")
+        self.check_at_least(0, "one_hot_scale", "vertical_one_hot_scale")
         self.check_batch()
         self.check_choice("horizontal", "trained", "random")
         self.check_choice("vertical", "gat-v", "gat")
@@ -237,7 +235,7 @@ class MPXGAT(EmbeddingModel):
         horizontal: str = MPXGATSettings.horizontal,
         vertical: str = MPXGATSettings.vertical,
         one_hot_scale: float = MPXGATSettings.one_hot_scale,
-        vertical_one_hot_scale: float | None = MPXGATSettings.vertical_one_hot_scale,
+        vertical_one_hot_scale: float = MPXGATSettings.vertical_one_hot_scale,
         warm_up: int = MPXGATSettings.warm_up,
         seed: int = 0,
     ):

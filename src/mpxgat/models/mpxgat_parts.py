@@ -367,9 +367,7 @@ class VerticalPart(Part):
 
     @property
     def _one_hot_scale(self) -> float:
-        settings = self.settings
-        own = settings.vertical_one_hot_scale
-        return 0.0 if self.features is not None else settings.one_hot_scale if own is None else own
+        return self.settings.vertical_one_hot_scale if self.features is None else 0.0
 
     def inputs(self) -> tuple[Input | Tensor, ...]:
         """Features or one-hot, and the horizontal embeddings, rows of length 1."""
