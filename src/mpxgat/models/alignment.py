@@ -127,6 +127,22 @@ def parts_of(values: Dense) -> Iterator[slice]:
     return row_parts(np.arange(len(values)), values.shape[1], _CELLS_AT_ONCE)
 
 
+@dataclass(frozen=True)
+class PropagationSettings(Settings):
+    """Settings of a model that hands similarity on from anchors to neighbours.
+
+    alpha           weight of the neighbours against the anchors
+    iterations      of the propagation; what is left of the start is alpha to their power
+    """
+
+    alpha: float
+    iterations: int = 30
+
+    def __post_init__(self) -> None:
+        self.check_share("alpha")
+        self.check_at_least(1, "iterations")
+
+
 # ---- models of this kind -------------------------------------------------------------------------------------------
 
 
@@ -213,19 +229,10 @@ class AlignmentModel(Model):
 
 
 @dataclass(frozen=True)
-class IsoRankSettings(Settings):
-    """Settings of IsoRank; alpha as the library PyNetAlign has it for anchors as prior.
-
-    alpha           weight of the neighbours against the anchors
-    iterations      of the propagation; what is left of the start is alpha to their power
-    """
+class IsoRankSettings(PropagationSettings):
+    """Settings of IsoRank; alpha as the library PyNetAlign has it for anchors as prior."""
 
     alpha: float = 0.4
-    iterations: int = 30
-
-    def __post_init__(self) -> None:
-        self.check_share("alpha")
-        self.check_at_least(1, "iterations")
 
 
 class IsoRank(AlignmentModel):
@@ -268,19 +275,10 @@ class IsoRank(AlignmentModel):
 
 
 @dataclass(frozen=True)
-class FINALSettings(Settings):
-    """Settings of FINAL, as its authors have them for ACM and DBLP.
-
-    alpha           weight of the neighbours against the anchors
-    iterations      of the propagation; what is left of the start is alpha to their power
-    """
+class FINALSettings(PropagationSettings):
+    """Settings of FINAL, as its authors have them for ACM and DBLP."""
 
     alpha: float = 0.5
-    iterations: int = 30
-
-    def __post_init__(self) -> None:
-        self.check_share("alpha")
-        self.check_at_least(1, "iterations")
 
 
 class FINAL(AlignmentModel):
