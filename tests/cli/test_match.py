@@ -188,6 +188,18 @@ def test_a_model_that_cannot_match_is_named(tmp_path, arguments):
     assert said.startswith("the model 'rules' cannot match nodes; models that can: ")
 
 
+def test_a_model_of_network_alignment_matches_too(tmp_path):
+    trained = tmp_path / "run"
+    assert run_command("train", network(tmp_path), "-o", trained, "--model", "isorank").exit_code == 0
+    found = answer("match", trained, "--layers", "friends", "work", "-k", 2)
+    assert found["model"] == "isorank"
+    row = found["matches"][0]
+    assert "similarity: " in row["reasons"]
+    why = answer("explain", trained, row["node"], row["candidate"], "--layers", "friends", "work")
+    assert why["probability"] == pytest.approx(row["probability"])
+    assert [reason["label"] for reason in why["reasons"]] == ["similarity"]
+
+
 def test_no_run_is_named(tmp_path):
     assert "no run here" in refusal("match", tmp_path)
 

@@ -1,5 +1,6 @@
 """IsoRank and FINAL against their equations, written out pair by pair; and what all alignment models share."""
 
+import re
 from dataclasses import replace
 from itertools import product
 
@@ -11,7 +12,9 @@ from mpxgat.errors import GraphError, InputError, SettingError, TrainingError
 from mpxgat.graph import Features
 from mpxgat.models import alignment, load_model, make_model
 from mpxgat.models.alignment import LayerPair
+from mpxgat.synthetic import social
 from tests.examples import graph_of, random_graph
+from tests.matching.doubles import check_matcher
 
 ALIGNMENT = ("isorank", "final", "parrot")
 every_model = pytest.mark.parametrize("name", ALIGNMENT)
@@ -175,6 +178,71 @@ def test_a_file_with_other_similarities_is_damaged(name, tmp_path):
     model._similarity[0, 1] = model._similarity[0, 1][1:]
     with pytest.raises(InputError, match=r"similarities of layers 0 and 1 .* expected finite float32"):
         load_model(model.save(tmp_path / "model.safetensors"))
+
+
+# ---- matching ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=ALIGNMENT)
+def matcher(request):
+    graph = social(people=200, layers=3, seed=5, known=0.6, mean_degree=10)
+    return make_model(request.param, seed=1).fit(graph)
+
+
+def test_the_contract_of_matchers_is_kept(matcher):
+    check_matcher(matcher)
+    found = matcher.candidates(0, 1, 2)
+    assert len(found) > 100
+    assert found.probability.max() > 2 * found.probability.mean()
+
+
+def test_saved_and_loaded_it_matches_the_same(matcher, tmp_path):
+    again = load_model(matcher.save(tmp_path / "model.safetensors"))
+    found, expected = (each.match("friends", "messages", k=2).to_table() for each in (again, matcher))
+    assert found.equals(expected)
+    assert again.match_all(0.3).to_table().equals(matcher.match_all(0.3).to_table())
+
+
+def test_the_reason_of_a_pair_names_its_similarity_and_ranks(matcher):
+    first, second = matcher.candidates(0, 2, 1).pairs[0].tolist()
+    (reason,) = matcher.explain(first, second).reasons
+    own = matcher.score([[first, second]])[0]
+    assert re.match(rf"{own:.3g}, rank \d+ of \d+ and, the other way, \d+ of \d+; best rival", reason.finding)
+    with pytest.raises(SettingError, match="the nodes 0 and 1 are in one layer"):
+        matcher.explain(0, 1)
+
+
+def test_matches_are_not_learned_before_they_are_asked_for(monkeypatch):
+    graph = social(people=200, layers=2, seed=5, known=0.6)
+    model = make_model("isorank").fit(graph)
+    seen = []
+    learn = alignment.IsoRank._learn
+    monkeypatch.setattr(
+        alignment.IsoRank, "_learn", lambda self, *given: (seen.append(given[0]), learn(self, *given))[1]
+    )
+    model.score(graph.inter)
+    assert not seen
+    matches = model.match_all(0.2)
+    assert len(seen) == 5
+    assert all(0 < len(hidden.inter) < len(graph.inter) for hidden in seen)
+    assert model.match_all(0.2).to_table().equals(matches.to_table())
+    assert len(seen) == 5
+    model.fit(two_layers())  # another graph, of which too little is known
+    assert not len(model.candidates(0, 1, 5))
+
+
+@every_model
+@pytest.mark.parametrize("graph", [two_layers(), random_graph(8).subgraph(np.arange(1))], ids=["few", "one node"])
+def test_too_few_known_links_are_told(name, graph):
+    model = make_model(name).fit(graph)
+    found = model.candidates(0, 1, 5)
+    assert not len(found)
+    assert found.silence == (
+        f"{len(graph.inter)} links between layers are known, too few to learn who is who: nothing is matched"
+    )
+    if graph.n_nodes > 1:
+        (reason,) = model.explain(0, graph.n_nodes - 1).reasons
+        assert reason.label == "too few known links"
 
 
 @pytest.mark.parametrize("name", ["isorank", "final"])

@@ -63,6 +63,12 @@ class Candidates:
         return len(self.pairs)
 
 
+def no_candidates(graph: MultiplexGraph) -> Candidates:
+    """What a model offers that found too few known links in a graph to learn from."""
+    silence = f"{len(graph.inter)} links between layers are known, too few to learn who is who: nothing is matched"
+    return Candidates(np.empty((0, 2), dtype=np.int32), np.empty(0), silence)
+
+
 @runtime_checkable
 class Matcher(Protocol):
     """A fitted model that knows candidates for the nodes of two layers and can say why."""
@@ -82,6 +88,13 @@ class Matcher(Protocol):
 
     def explain_many(self, pairs: NDArray[np.integer[Any]]) -> list[Explanation]:
         """As `explain`, for (k, 2) pairs in their order; findings may be shorter."""
+
+
+def check_two_layers(graph: MultiplexGraph, pairs: NDArray[np.integer[Any]]) -> None:
+    """SettingError if both nodes of one of the (k, 2) pairs are in one layer."""
+    layers = graph.node_layer[pairs]
+    for first, second in pairs[layers[:, 0] == layers[:, 1]].tolist():
+        raise SettingError(f"the nodes {first} and {second} are in one layer, expected nodes of two layers")
 
 
 def layer_pairs(graph: MultiplexGraph) -> list[tuple[int, int]]:

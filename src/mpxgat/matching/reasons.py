@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from mpxgat.graph import describe
 
@@ -15,6 +18,7 @@ if TYPE_CHECKING:  # matches are explained, and matchers explain
 
 _TOP = 3
 _NOTHING = 0.005  # would be shown as 0.00
+_UNKNOWN = 1e-6  # the probability of a pair about which nothing could be learned
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,13 @@ class Explanation:
     base: float
     reasons: tuple[Reason, ...]
     score: float
+
+
+def unexplained(pairs: NDArray[np.integer[Any]]) -> list[Explanation]:
+    """Of (k, 2) pairs, by a model that found too few known links to learn from."""
+    odds = math.log(_UNKNOWN / (1 - _UNKNOWN))
+    nothing = (Reason("too few known links", "nothing could be learned", 0.0),)
+    return [Explanation(first, second, _UNKNOWN, odds, nothing, odds) for first, second in pairs.tolist()]
 
 
 def in_words(explanation: Explanation, top: int = _TOP) -> str:

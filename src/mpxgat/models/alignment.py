@@ -3,7 +3,7 @@
 Each pair of layers is aligned by itself, from the links within the two and from the known counterparts between them
 (its anchors; those that only a chain through a third layer makes known are among them). What comes out is a dense
 matrix of similarities: these methods are rivals to compare with, for layers of some ten thousand nodes. They say
-nothing about links within a layer, and no probability of a match.
+nothing about links within a layer. Probabilities of matches are ours: see `mpxgat.matching.similarities`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,7 +22,19 @@ from scipy import sparse
 from mpxgat.errors import GraphError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
-from mpxgat.matching.match import layer_pairs
+from mpxgat.matching.match import (
+    DEFAULT_K,
+    DEFAULT_THRESHOLD,
+    Candidates,
+    Matches,
+    check_two_layers,
+    layer_pairs,
+    match_all,
+    match_layers,
+    no_candidates,
+)
+from mpxgat.matching.reasons import Explanation, unexplained
+from mpxgat.matching.similarities import Between, SimilarityMatching
 from mpxgat.models.base import Model, Positions, Scores, Settings
 from mpxgat.pairs import row_parts
 from mpxgat.system import check_fits
@@ -149,8 +162,9 @@ class PropagationSettings(Settings):
 class AlignmentModel(Model):
     """A model that gives every pair of layers a matrix of similarities, kept in single precision; no chance in it.
 
-    The seed has no effect. Pairs within a layer all score 0. `fit` raises a TrainingError if the memory does not hold
-    the matrices.
+    The seed only chooses the known units on which matches are calibrated. That takes one to five further fits, so it
+    is done when matches are first asked for. Pairs within a layer all score 0. `fit` raises a TrainingError if the
+    memory does not hold the matrices.
     """
 
     def __init__(self, *, seed: int = 0):
@@ -181,7 +195,42 @@ class AlignmentModel(Model):
         start = self.graph.layer_start
         return self._between(a, b)[np.ix_(rows - start[a], cols - start[b])].astype(np.float64)
 
+    # ---- matching --------------------------------------------------------------------------------------
+
+    def match(self, layer_a: str, layer_b: str, k: int = DEFAULT_K) -> Matches:
+        """The best candidates of every open node of two layers; see `mpxgat.matching`."""
+        return match_layers(self, self.graph.layer_index(layer_a), self.graph.layer_index(layer_b), k)
+
+    def match_all(self, threshold: float = DEFAULT_THRESHOLD, k: int = DEFAULT_K) -> Matches:
+        """Who is who over all layers: one to one, consistent, none below the threshold; see `mpxgat.matching`."""
+        return match_all(self, threshold, k)
+
+    def candidates(self, layer_a: int, layer_b: int, k: int) -> Candidates:
+        """The k most similar partners of every open node, from both sides, best first."""
+        return self._matching.candidates(layer_a, layer_b, k) if self._matching else no_candidates(self.graph)
+
+    def explain(self, first: int, second: int) -> Explanation:
+        """A pair's similarity and its ranks; SettingError if both nodes are in one layer."""
+        return self.explain_many(np.array([[first, second]], dtype=np.int64))[0]
+
+    def explain_many(self, pairs: NDArray[np.integer[Any]]) -> list[Explanation]:
+        """As `explain`, for (k, 2) pairs."""
+        check_two_layers(self.graph, pairs)
+        return self._matching.explain(pairs) if self._matching else unexplained(pairs)
+
+    @cached_property
+    def _matching(self) -> SimilarityMatching | None:
+        """None if too few links are known to calibrate similarities on."""
+
+        def refit(hidden: MultiplexGraph) -> Between:
+            return type(self)(**self.get_params()).fit(hidden)._between
+
+        return SimilarityMatching.learned(self.graph, self._between, refit, self.seed)
+
+    # ---- learning and saving ---------------------------------------------------------------------------
+
     def _learn(self, graph: MultiplexGraph, session: Session) -> None:
+        vars(self).pop("_matching", None)  # that of a graph before
         pairs = {(a, b): LayerPair.of(graph, a, b) for a, b in layer_pairs(graph)}
         self._check_memory(list(pairs.values()))
         self._similarity = {ab: self._align(pair).astype(np.float32, copy=False) for ab, pair in pairs.items()}

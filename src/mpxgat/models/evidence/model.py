@@ -21,8 +21,8 @@ from mpxgat.errors import SettingError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
 from mpxgat.matching.calibration import Isotonic
-from mpxgat.matching.match import Candidates, Matches, match_all, match_layers
-from mpxgat.matching.reasons import Explanation, Reason
+from mpxgat.matching.match import Candidates, Matches, check_two_layers, match_all, match_layers, no_candidates
+from mpxgat.matching.reasons import Explanation, unexplained
 from mpxgat.models.anchored import Anchored
 from mpxgat.models.base import Model, Positions, Scores, Settings, Vectors
 from mpxgat.models.evidence import candidates, features, walks
@@ -41,8 +41,6 @@ _AGAIN = "train the model again"
 _MOST = {"splits": 1000, "non_links": 100_000, "trees": 100_000, "leaves": 1000}  # far more than helps
 DECIDED = 1000.0  # log-odds of what transitivity says, and minus that of what uniqueness forbids
 _CELLS = 1 << 17
-_UNKNOWN = 1e-6  # the probability of a pair about which nothing could be learned
-_UNKNOWN_ODDS = float(np.log(_UNKNOWN / (1 - _UNKNOWN)))
 _ANCHORED = "anchored."
 
 
@@ -335,9 +333,7 @@ class Evidence(Model):
     def candidates(self, layer_a: int, layer_b: int, k: int) -> Candidates:
         """The best k partners of every open node, from both sides, best first."""
         if self._matching is None:
-            known = f"{len(self.graph.inter)} links between layers are known"
-            silence = f"{known}, too few to learn who is who: nothing is matched"
-            return Candidates(np.empty((0, 2), dtype=np.int32), np.empty(0), silence)
+            return no_candidates(self.graph)
         return self._matching.candidates(layer_a, layer_b, k)
 
     def explain(self, first: int, second: int) -> Explanation:
@@ -353,13 +349,8 @@ class Evidence(Model):
 
         SettingError if both nodes of a pair are in one layer.
         """
-        layers = self.graph.node_layer[pairs]
-        for first, second in pairs[layers[:, 0] == layers[:, 1]].tolist():
-            raise SettingError(f"the nodes {first} and {second} are in one layer, expected nodes of two layers")
-        if self._matching is None:
-            nothing = (Reason("too few known links", "nothing could be learned", 0.0),)
-            return [Explanation(u, v, _UNKNOWN, _UNKNOWN_ODDS, nothing, _UNKNOWN_ODDS) for u, v in pairs.tolist()]
-        return self._matching.explain(pairs)
+        check_two_layers(self.graph, pairs)
+        return unexplained(pairs) if self._matching is None else self._matching.explain(pairs)
 
     # ---- saving ----------------------------------------------------------------------------------------
 
