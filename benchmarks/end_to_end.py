@@ -28,7 +28,7 @@ def measure(dataset: str, seed: int, threshold: float) -> dict[str, Any]:
     from mpxgat.models.anchored import Anchored
     from mpxgat.models.auto import Auto
     from mpxgat.models.evidence import model as evidence
-    from mpxgat.models.evidence import training as evidence_learning
+    from mpxgat.models.evidence import rounds, training
 
     seconds: dict[str, float] = {}
 
@@ -43,8 +43,8 @@ def measure(dataset: str, seed: int, threshold: float) -> dict[str, Any]:
 
     with (
         patch.object(Anchored, "fit", timed("train: embeddings", Anchored.fit)),
-        patch.object(evidence, "learn_inter", timed("train: inter links", evidence_learning.learn_inter)),
-        patch.object(evidence, "learn_intra", timed("train: intra links", evidence_learning.learn_intra)),
+        patch.object(evidence, "learn_inter", timed("train: inter links", rounds.learn_inter)),
+        patch.object(evidence, "learn_intra", timed("train: intra links", training.learn_intra)),
     ):
         graph = timed("read", datasets.load)(dataset)
         model = timed("train", Auto(seed=seed).fit)(graph)

@@ -14,14 +14,14 @@ def check_symmetry(features, pairs):
         assert values == pytest.approx(other[column], abs=1e-12), column.name
 
 
-def check_grid(features, grid):
-    """A grid has the numbers of the list of its pairs."""
+def check_grid(features, grid, close=1e-12):
+    """A grid has the numbers of the list of its pairs, but for rounding."""
     listed = PairList(np.stack([end.ravel() for end in np.broadcast_arrays(grid.first, grid.second)], axis=1))
     by_grid, by_list = features.columns(grid), features.columns(listed)
     assert list(by_grid) == list(by_list)
     for column, values in by_grid.items():
         assert values.shape == grid.shape, column.name
-        assert values.ravel() == pytest.approx(by_list[column], abs=1e-12), column.name
+        assert values.ravel() == pytest.approx(by_list[column], abs=close), column.name
 
 
 def check_numbers(features, pairs):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+from scipy import sparse
+
 from tests.examples import graph_of, random_graph
+from tests.matching.doubles import is_open
 
 # Random ones hold nodes without neighbours and units of one, two and three nodes.
 GRAPHS = {
@@ -41,11 +45,25 @@ def named(columns):
     return {column.name: values for column, values in columns.items()}
 
 
-def best_from_both_sides(similarity, ours, theirs, k):
-    """Of the pairs (i, j) that have a similarity, the k most similar of every node, from both sides."""
-    kept = set()
-    for side, nodes in enumerate((ours, theirs)):
-        for node in nodes:
-            mine = sorted((pair for pair in similarity if pair[side] == node), key=lambda pair: -similarity[pair])
-            kept |= set(mine[:k])
-    return kept
+def dense_units(graph):
+    """(n, units) 1 where a node lies."""
+    units = np.zeros((graph.n_nodes, graph.n_units))
+    units[np.arange(graph.n_nodes), graph.unit] = 1
+    return units
+
+
+def open_pairs(graph):
+    """(k, 2) all pairs of nodes that may still match, the lower layer first."""
+    pairs = np.argwhere(graph.node_layer[:, None] < graph.node_layer)
+    return np.array([pair for pair in pairs.tolist() if is_open(graph, *pair)], dtype=np.int64).reshape(-1, 2)
+
+
+def some_matching(graph, seed=5):
+    """(n, n) probabilities of some open pairs, both ways, as a round would hand them on."""
+    rng = np.random.default_rng(seed)
+    pairs = open_pairs(graph)
+    first, second = pairs[rng.random(len(pairs)) < 0.05].T
+    chance = rng.uniform(0.02, 1, size=len(first)).astype(np.float32)
+    shape = (graph.n_nodes, graph.n_nodes)
+    one_way = sparse.csr_array((chance, (first, second)), shape=shape, dtype=np.float32)
+    return sparse.csr_array(one_way + one_way.T)

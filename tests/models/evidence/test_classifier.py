@@ -21,13 +21,13 @@ def some_features(rows=2000, seed=0):
     return features, rng.random(rows) < 1 / (1 + np.exp(-odds))
 
 
-def learned(offset=0.0, seed=0):
-    return Classifier.fit(*some_features(), offset, seed, QUICK)
+def learned(seed=0, weight=None):
+    return Classifier.fit(*some_features(), seed, QUICK, weight)
 
 
 @pytest.fixture(scope="module")
 def classifier():
-    return learned(offset=-1.5)
+    return learned()
 
 
 def test_it_learns(classifier):
@@ -48,10 +48,11 @@ def test_classifiers_of_an_ensemble_have_fewer_trees_each(rate, size, trees, exp
     )
 
 
-def test_the_offset_is_added_to_every_score():
-    features, _ = some_features(seed=1)
-    plain, moved = learned(0.0).score(features), learned(-2.5).score(features)
-    assert moved == pytest.approx(plain - 2.5, abs=1e-12)
+def test_a_row_counts_as_much_as_its_weight_says():
+    features, label = some_features()
+    plain, even, heavy = (learned(weight=weight) for weight in (None, np.ones(len(label)), np.where(label, 5.0, 1.0)))
+    assert even.score(features).tobytes() == plain.score(features).tobytes()
+    assert (heavy.score(features) - plain.score(features)).mean() == pytest.approx(np.log(5), abs=0.4)
 
 
 def test_contributions_and_base_add_up_to_the_score(classifier):
@@ -70,13 +71,13 @@ def test_no_pair_has_no_score(classifier):
 @pytest.mark.parametrize("label", [True, False])
 def test_labels_of_one_kind_give_finite_scores(label):
     features, _ = some_features(200)
-    classifier = Classifier.fit(features, np.full(200, label), 0.0, 0, QUICK)
+    classifier = Classifier.fit(features, np.full(200, label), 0, QUICK)
     assert np.isfinite(classifier.score(features)).all()
 
 
 def test_hardly_any_pair_gives_finite_scores():
     features, _ = some_features(3)
-    classifier = Classifier.fit(features, np.array([True, False, False]), 0.0, 0, Hyperparameters())
+    classifier = Classifier.fit(features, np.array([True, False, False]), 0, Hyperparameters())
     assert np.isfinite(classifier.score(features)).all()
     assert classifier.contributions(features).sum(axis=1) == pytest.approx(classifier.score(features))
 
@@ -100,7 +101,7 @@ def test_one_and_two_threads_grow_the_same_trees(random):
     found = []
     for threads in (1, 2):
         parameters = OnThreads(trees=10, random_thresholds=random, threads=threads)
-        classifier = Classifier.fit(features, label, -1.0, 3, parameters)
+        classifier = Classifier.fit(features, label, 3, parameters)
         trees, _, parameters = classifier.to_arrays()["trees"].tobytes().partition(b"\nparameters:")
         assert b"[num_threads: %d]" % threads in parameters
         found.append((trees, classifier.score(features).tobytes(), classifier.contributions(features).tobytes()))
@@ -131,7 +132,7 @@ def test_saved_and_loaded_it_scores_the_same(classifier):
     assert all(np.array_equal(again[name], arrays[name]) for name in arrays)
 
 
-@pytest.mark.parametrize("part", ["trees", "offset"])
+@pytest.mark.parametrize("part", ["trees", "digest"])
 def test_a_missing_or_empty_part_is_told(classifier, part):
     arrays = classifier.to_arrays()
     with pytest.raises(ValueError, match="the saved classifier cannot be read"):

@@ -1,79 +1,118 @@
-"""Competitors against a slow search over all open pairs."""
+"""Competitors against a slow search over the candidates."""
 
 import numpy as np
 import pytest
-from scipy import sparse
 
-from mpxgat.models.evidence import candidates
-from mpxgat.models.evidence.features import KEPT, Competitors, find_competitors
-from mpxgat.pairs import KnownUnits, PairList
-from tests.matching.doubles import is_open
-from tests.models.evidence.graphs import GRAPHS
+from mpxgat.models.evidence.inter_features import KEPT, Competitors
+from mpxgat.pairs import PairGrid, PairList
+from tests.models.evidence.graphs import GRAPHS, open_pairs
 
-both_ways = pytest.mark.usefixtures("_ordinary_or_large_layers")
 every_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+TWO_LAYERS = np.array([0, 1], dtype=np.int32)
+ONE_PAIR = PairList(np.array([[0, 1]]))
+WHATS = ("rank among the {}'s", "lead among the {}'s", "share among the {}'s", "lead over the {}'s best")
 
 
-def some_rows(graph, seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.random((graph.n_nodes, 6)) * (rng.random((graph.n_nodes, 6)) < 0.5)
+def some_candidates(graph):
+    """Open pairs and a number for each, often the same."""
+    rng = np.random.default_rng(0)
+    pairs = open_pairs(graph)
+    pairs = pairs[rng.random(len(pairs)) < 0.7]
+    return pairs, rng.choice([0.0, 0.25, 0.5, *rng.random(20)], size=len(pairs))
 
 
-def slow_similarities(graph, rows, node, layer):
-    """Of all nodes of another layer that the node may still be matched with, the highest first."""
-    if graph.node_layer[node] == layer:
-        return []
-    there = [other for other in graph.layer_nodes(layer).tolist() if is_open(graph, node, other)]
-    return sorted((float(rows[node] @ rows[other]) for other in there), reverse=True)
+def slow_values(pairs, value, layer, node, there):
+    """Of all candidates of a node in a layer, the highest first."""
+    mine = [
+        number
+        for pair, number in zip(pairs.tolist(), value.tolist(), strict=True)
+        if node in pair and layer[pair[1 - pair.index(node)]] == there
+    ]
+    return sorted(mine, reverse=True)
 
 
-@both_ways
 @every_graph
-def test_the_largest_and_the_total_are_over_open_pairs_only(graph):
-    rows = some_rows(graph)
-    found = find_competitors(sparse.csr_array(rows), graph, KnownUnits.of(graph))
-    assert found.largest.shape == (graph.n_nodes, graph.n_layers, KEPT)
+def test_the_largest_and_the_total_of_every_node_in_every_layer(graph):
+    pairs, value = some_candidates(graph)
+    layer = graph.node_layer
+    found = Competitors.of(pairs, value, layer)
+    layers = int(layer.max()) + 1
+    assert found.largest.shape == (graph.n_nodes, layers, KEPT)
     for node in range(graph.n_nodes):
-        for layer in range(graph.n_layers):
-            expected = slow_similarities(graph, rows, node, layer)
-            assert found.total[node, layer] == pytest.approx(sum(expected))
-            assert found.largest[node, layer] == pytest.approx((expected + [0.0] * KEPT)[:KEPT])
+        for there in range(layers):
+            expected = slow_values(pairs, value, layer, node, there)
+            assert found.total[node, there] == pytest.approx(sum(expected), abs=1e-5)
+            assert found.largest[node, there] == pytest.approx((expected + [0.0] * KEPT)[:KEPT], abs=1e-6)
 
 
-@both_ways
-def test_parts_of_the_rows_give_the_whole(monkeypatch):
+def test_no_candidates():
+    found = Competitors.of(np.empty((0, 2), dtype=np.int64), np.zeros(0), TWO_LAYERS)
+    assert found.largest.shape == (2, 2, KEPT)
+    assert not found.largest.any()
+    assert not found.total.any()
+
+
+def test_the_order_of_the_candidates_does_not_matter():
     graph = GRAPHS["three layers"]
-    rows = sparse.csr_array(some_rows(graph))
-    whole = find_competitors(rows, graph, KnownUnits.of(graph))
-    monkeypatch.setattr(candidates, "_CELLS", 3 * graph.n_nodes // graph.n_layers)
-    nodes, there = np.arange(graph.n_nodes), graph.layer_nodes(0)
-    assert len(list(candidates.similarities(rows, KnownUnits.of(graph), nodes, there))) > 1
-    parts = find_competitors(rows, graph, KnownUnits.of(graph))
-    assert parts.largest == pytest.approx(whole.largest)
-    assert parts.total == pytest.approx(whole.total)
+    pairs, value = some_candidates(graph)
+    order = np.random.default_rng(1).permutation(len(pairs))
+    one, other = (Competitors.of(pairs[rows], value[rows], graph.node_layer) for rows in (np.arange(len(pairs)), order))
+    assert np.array_equal(one.largest, other.largest)
+    assert one.total == pytest.approx(other.total, abs=1e-5)
 
 
-def test_rank_share_and_lead_of_both_sides():
-    largest = np.zeros((2, 2, KEPT))
-    largest[0, 1, :6] = [0.9, 0.8, 0.8, 0.5, 0.5, 0.4]  # node 0 towards layer 1
-    largest[1, 0, :3] = [0.8, 0.3, 0.1]  # node 1 towards layer 0
-    total = np.array([[0.0, 4.0], [1.6, 0.0]])
-    competitors = Competitors(largest, total)
-    columns = competitors.columns(np.array([0.8]), PairList(np.array([[0, 1]])), np.array([0, 1], dtype=np.int32))
-    rank, share, lead = (1.0, 0.0), (0.2, 0.5), (0.8 - 0.7, 0.8 - 0.24)
-    expected = [value for low_high in (sorted(rank), sorted(share), sorted(lead)) for value in low_high]
-    assert [float(column[0]) for column in columns] == pytest.approx(expected)
+def test_rank_leads_and_share_of_both_sides():
+    largest = np.zeros((2, 2, KEPT), dtype=np.float32)
+    largest[0, 1, :6] = [0.9, 0.8, 0.8, 0.5, 0.5, 0.4]  # of node 0 in layer 1
+    largest[1, 0, :3] = [0.8, 0.3, 0.1]  # of node 1 in layer 0
+    competitors = Competitors(largest, np.array([[0.0, 4.0], [1.6, 0.0]], dtype=np.float32))
+    columns = competitors.columns(np.array([0.8]), ONE_PAIR, TWO_LAYERS)
+    expected = {
+        "rank among the first's": 1,
+        "lead among the first's": -0.1,
+        "share among the first's": 0.2,
+        "lead over the first's best": 0.8 - 0.7,
+        "rank among the second's": 0,
+        "lead among the second's": 0.5,
+        "share among the second's": 0.5,
+        "lead over the second's best": 0.8 - 0.24,
+    }
+    assert {name: float(values[0]) for name, values in columns.items()} == pytest.approx(expected, abs=1e-6)
+    assert list(columns) == list(expected)
+
+
+def test_a_pair_that_is_no_candidate_competes_with_all_of_them():
+    competitors = Competitors.of(np.array([[0, 2], [1, 3]]), np.array([0.4, 0.6]), np.array([0, 0, 1, 1]))
+    columns = competitors.columns(np.array([0.5]), PairList(np.array([[0, 3]])), np.array([0, 0, 1, 1]))
+    found = {name: float(values[0]) for name, values in columns.items()}
+    assert found["rank among the first's"] == 0
+    assert found["rank among the second's"] == 1
+    assert found["lead among the second's"] == pytest.approx(-0.1)
 
 
 def test_a_pair_is_not_outdone_by_itself_for_rounding():
-    largest = np.zeros((2, 2, KEPT))
+    largest = np.zeros((2, 2, KEPT), dtype=np.float32)
     largest[0, 1, 0] = largest[1, 0, 0] = 0.3
     competitors = Competitors(largest, largest.sum(axis=2))
-    columns = competitors.columns(np.array([0.1 + 0.2 - 1e-16]), PairList(np.array([[0, 1]])), np.array([0, 1]))
-    assert [float(columns[0][0]), float(columns[1][0])] == [0.0, 0.0]
+    columns = competitors.columns(np.array([0.1 + 0.2 - 1e-8]), ONE_PAIR, TWO_LAYERS)
+    for who in ("first", "second"):
+        assert columns[f"rank among the {who}'s"].tolist() == [0]
+        assert columns[f"lead among the {who}'s"] == pytest.approx([0.3])
 
 
 def test_without_any_competitor_the_share_is_nought():
-    competitors = Competitors(np.zeros((2, 2, KEPT)), np.zeros((2, 2)))
-    columns = competitors.columns(np.zeros(1), PairList(np.array([[0, 1]])), np.array([0, 1], dtype=np.int32))
-    assert [float(column[0]) for column in columns] == [0.0] * 6
+    competitors = Competitors(np.zeros((2, 2, KEPT), dtype=np.float32), np.zeros((2, 2), dtype=np.float32))
+    columns = competitors.columns(np.zeros(1), ONE_PAIR, TWO_LAYERS)
+    assert [float(column[0]) for column in columns.values()] == [0.0] * 8
+
+
+def test_a_grid_has_the_numbers_of_the_list():
+    graph = GRAPHS["three layers"]
+    competitors = Competitors.of(*some_candidates(graph), graph.node_layer)
+    grid = PairGrid(graph.layer_nodes(0), graph.layer_nodes(2))
+    value = np.random.default_rng(2).random(grid.shape)
+    listed = PairList(np.stack([end.ravel() for end in np.broadcast_arrays(grid.first, grid.second)], axis=1))
+    by_list = competitors.columns(value.ravel(), listed, graph.node_layer)
+    for name, found in competitors.columns(value, grid, graph.node_layer).items():
+        assert np.array_equal(found.ravel(), by_list[name]), name
+    assert set(by_list) == {what.format(who) for what in WHATS for who in ("first", "second")}

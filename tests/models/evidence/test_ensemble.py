@@ -8,15 +8,15 @@ from mpxgat.models.evidence.classifier import Classifier, Ensemble, Hyperparamet
 QUICK = Hyperparameters(trees=5, smallest_leaf=20)
 
 
-def classifier(seed, offset=0.0, columns=4):
+def classifier(seed, columns=4):
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(500, columns)).astype(np.float32)
-    return Classifier.fit(features, rng.normal(size=500) < features[:, 0], offset, seed, QUICK)
+    return Classifier.fit(features, rng.normal(size=500) < features[:, 0], seed, QUICK)
 
 
 @pytest.fixture(scope="module")
 def ensemble():
-    return Ensemble([classifier(0, -1.0), classifier(1, -2.0), classifier(2)])
+    return Ensemble([classifier(0), classifier(1), classifier(2)])
 
 
 @pytest.fixture(scope="module")

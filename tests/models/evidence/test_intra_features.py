@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mpxgat.models.evidence import features as features_module
-from mpxgat.models.evidence.features import IntraFeatures
+from mpxgat.models.evidence import intra_features
+from mpxgat.models.evidence.intra_features import IntraFeatures
 from mpxgat.models.evidence.walks import short_walks
 from mpxgat.pairs import PairGrid, PairList
 from tests.examples import graph_of
@@ -155,7 +155,7 @@ def test_a_hidden_link_leaves_no_trace():
 def test_what_is_made_when_asked_for_is_what_would_be_kept(graph, monkeypatch):
     pairs = intra_pairs(graph)
     kept = features_of(graph).columns(PairList(pairs))
-    monkeypatch.setattr(features_module, "_MOST_NODES", 0)
+    monkeypatch.setattr(intra_features, "_MOST_NODES", 0)
     made = features_of(graph).columns(PairList(pairs))
     assert kept.keys() == made.keys()
     for column, value in kept.items():

@@ -1,17 +1,20 @@
 """Reasons of many pairs at once are those of each pair."""
 
+import re
+
 import numpy as np
 import pytest
 
 import mpxgat as mx
 from mpxgat.errors import SettingError
 from mpxgat.splits import held_out_units
+from tests.models.evidence.graphs import some_matching
 
 
 @pytest.fixture(scope="module")
 def model():
     graph = held_out_units(mx.synthetic.social(people=150, layers=3, seed=100, mean_degree=10), seed=100).train
-    return mx.Evidence(seed=100, splits=2, trees=20, embeddings="none").fit(graph)
+    return mx.Evidence(seed=100, rounds=2, splits=2, trees=20, embeddings="none").fit(graph)
 
 
 def test_as_one_by_one(model):
@@ -28,7 +31,11 @@ def test_as_one_by_one(model):
         for short, full in zip(why.reasons, one.reasons, strict=True):
             assert short.label == full.label
             assert short.contribution == pytest.approx(full.contribution)
-            assert full.finding.startswith(short.finding)  # which counts shared neighbours without their names
+            if full.label == "shared neighbours":  # counted, and only one by one named
+                assert re.fullmatch(r"\d+ known to be shared", short.finding)
+                assert re.fullmatch(re.escape(short.finding) + r"([:;] .+)?", full.finding)
+            else:
+                assert full.finding == short.finding
 
 
 def test_probabilities_are_those_of_the_candidates(model):
@@ -43,3 +50,25 @@ def test_no_pair(model):
 def test_nodes_of_one_layer_are_refused(model):
     with pytest.raises(SettingError, match="the nodes 0 and 1 are in one layer"):
         model.explain_many(np.array([[0, model.graph.n_nodes - 1], [0, 1]]))
+
+
+def test_neighbours_that_may_be_the_same_are_named(model, monkeypatch):
+    """The surest two of the round before, with their probability, if it is .1 at least."""
+    graph = model.graph
+    matching = some_matching(graph)
+    monkeypatch.setattr(model._joint.features, "matching", matching)
+    words, untold = set(), 0
+    for first, second in model.candidates(0, 1, 1).pairs.tolist():
+        ours, theirs = (graph.adjacency[[node]].indices for node in (first, second))
+        chances = sorted(matching[ours][:, theirs].data.tolist(), reverse=True)[:2]
+        expected = [("probably" if chance >= 0.5 else "perhaps", chance) for chance in chances if chance >= 0.1]
+        finding = next(
+            each.finding for each in model.explain(first, second).reasons if each.label == "shared neighbours"
+        )
+        told = re.findall(r" are (\w+) the same \(p = (\d\.\d\d)\)", finding)
+        assert [word for word, _ in told] == [word for word, _ in expected]
+        assert [float(chance) for _, chance in told] == pytest.approx([chance for _, chance in expected], abs=0.0051)
+        words |= {word for word, _ in told}
+        untold += len(chances) - len(told)
+    assert words == {"probably", "perhaps"}
+    assert untold

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from mpxgat.errors import TrainingError, printable
@@ -51,9 +52,10 @@ class Hyperparameters:
     leaves: int = 15
     learning_rate: float = 0.05
     feature_fraction: float = 0.3
-    smallest_leaf: int = 100
+    smallest_leaf: int = 20
     l2: float = 5.0
     random_thresholds: bool = True
+    bins: int = 63
 
     def in_ensemble(self, size: int) -> Hyperparameters:
         """For each classifier of an ensemble: by the root of its size fewer trees of more weight.
@@ -76,9 +78,10 @@ class Hyperparameters:
             "min_data_in_leaf": self.smallest_leaf,
             "lambda_l2": self.l2,
             "extra_trees": self.random_thresholds,
+            "max_bin": self.bins,
             "deterministic": True,
             "force_col_wise": True,
-            "num_threads": 2,
+            "num_threads": torch.get_num_threads(),  # which changes nothing but the time
             "seed": seed % 2**31,
             "verbose": -1,
         }
@@ -87,21 +90,22 @@ class Hyperparameters:
 class Classifier:
     """Log-odds from features (k, f); columns in the order they were learned in."""
 
-    def __init__(self, booster: lightgbm.Booster, offset: float):
+    def __init__(self, booster: lightgbm.Booster):
         self._booster = booster
-        self._offset = offset
 
     @classmethod
     def fit(
-        cls, features: Features, label: NDArray[Any], offset: float, seed: int, parameters: Hyperparameters
+        cls,
+        features: Features,
+        label: NDArray[Any],
+        seed: int,
+        parameters: Hyperparameters,
+        weight: NDArray[np.float64] | None = None,
     ) -> Classifier:
-        """Learn from (k, f) features and (k,) labels, 1 for a link.
-
-        offset  added to every score: the log of the share of non-links that were drawn
-        """
+        """Learn from (k, f) features and (k,) labels, 1 for a link; a weight says how many pairs a row stands for."""
         library = trees_library()
-        data = library.Dataset(features, label.astype(np.float64), free_raw_data=True)
-        return cls(library.train(parameters.parameters(seed), data, parameters.trees), offset)
+        data = library.Dataset(features, label.astype(np.float64), weight=weight, free_raw_data=True)
+        return cls(library.train(parameters.parameters(seed), data, parameters.trees))
 
     @property
     def n_features(self) -> int:
@@ -117,14 +121,14 @@ class Classifier:
         """(k,) log-odds."""
         if not len(features):
             return np.zeros(0)
-        raw = np.asarray(self._booster.predict(features, raw_score=True), dtype=np.float64)
-        return raw + self._offset
+        return self._predict(features, raw_score=True)
 
     def contributions(self, features: Features) -> NDArray[np.float64]:
         """(k, f + 1): what each column added to the log-odds, and last the base; a row's sum is its score."""
-        parts: NDArray[np.float64] = np.array(self._booster.predict(features, pred_contrib=True), dtype=np.float64)
-        parts[:, -1] += self._offset
-        return parts
+        return self._predict(features, pred_contrib=True)
+
+    def _predict(self, features: Features, **what: bool) -> NDArray[np.float64]:
+        return np.array(self._booster.predict(features, num_threads=torch.get_num_threads(), **what), dtype=np.float64)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """To be saved."""
@@ -132,7 +136,6 @@ class Classifier:
         return {
             "trees": np.frombuffer(text, dtype=np.uint8),
             "digest": np.frombuffer(sha256(text).digest(), dtype=np.uint8),
-            "offset": np.array([self._offset]),
         }
 
     @classmethod
@@ -143,18 +146,26 @@ class Classifier:
         """
         library = trees_library()
         try:
-            text, digest, offset = arrays["trees"].tobytes(), arrays["digest"].tobytes(), arrays["offset"].item()
-            if sha256(text).digest() != digest or not math.isfinite(offset):
+            text, digest = arrays["trees"].tobytes(), arrays["digest"].tobytes()
+            if sha256(text).digest() != digest:
                 raise ValueError("it is damaged")
-            return cls(library.Booster(model_str=text.decode()), float(offset))
+            return cls(library.Booster(model_str=text.decode()))
         except (KeyError, ValueError, library.basic.LightGBMError) as error:
             raise ValueError(f"the saved classifier cannot be read ({error})") from None
+
+
+def mean_score(answers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """What an ensemble says, from what its classifiers say, one at least."""
+    total = answers[0].copy()
+    for answer in answers[1:]:
+        total += answer
+    return total / len(answers)
 
 
 class Ensemble:
     """Classifiers cross-fitted on different folds; log-odds from features (k, f) are the mean of theirs.
 
-    Each is calibrated on a fold that it has not learned from, and what that says is true of that classifier only: one
+    The scale of each is learned on a fold that it has not seen, and what that says is true of that classifier only: one
     that has learned from everything is surer of itself, without being right as often.
     """
 
@@ -171,10 +182,7 @@ class Ensemble:
         return self._mean(lambda classifier: classifier.contributions(features))
 
     def _mean(self, answer: Callable[[Classifier], NDArray[np.float64]]) -> NDArray[np.float64]:
-        total = answer(self.classifiers[0])
-        for classifier in self.classifiers[1:]:
-            total += answer(classifier)
-        return total / len(self.classifiers)
+        return mean_score([answer(each) for each in self.classifiers])
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """To be saved."""

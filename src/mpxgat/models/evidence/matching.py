@@ -4,94 +4,80 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
 
 from mpxgat.graph import MultiplexGraph, describe
-from mpxgat.matching.calibration import Isotonic
 from mpxgat.matching.match import Candidates, Matcher, layer_pairs, rank_by_node
 from mpxgat.matching.reasons import Explanation, Reason
-from mpxgat.models.evidence.candidates import CandidateSearch, PairArray, against_competitors
-from mpxgat.models.evidence.classifier import Ensemble, Scores
-from mpxgat.models.evidence.features import (
+from mpxgat.models.evidence.features import DEGREES, matrix
+from mpxgat.models.evidence.inter_features import (
+    BEFORE,
     COMPETITORS,
     COPIES,
-    DEGREES,
-    EMBEDDINGS,
     KEPT,
     LAYERS,
     NEIGHBOURS,
+    PROBABILITY,
     SURROUNDINGS,
-    InterFeatures,
-    matrix,
 )
-from mpxgat.pairs import PairList, pair_keys
+from mpxgat.models.evidence.rounds import Joint
+from mpxgat.models.evidence.surroundings import WIDE
+from mpxgat.pairs import PairList, unit_matrix
 from mpxgat.training.parallel import Engine, results
 
 LayerPair = tuple[int, int]
-_NAMED = 5  # shared neighbours
+_NAMED, _PROBABLE = 5, 2  # shared neighbours, known and probable
+_WORTH_TELLING = 0.1  # probability that two neighbours are the same
+_SHARED = "neighbours known to be shared"
 _SHARES = 2  # of the work for each worker: the last one to end keeps the others waiting for less
 
 
 class EvidenceMatching:
-    """Candidates of a graph and what speaks for them.
+    """Candidates of a graph and what speaks for them, as the last round has it."""
 
-    features        of the graph
-    ensemble        its log-odds, and what each feature adds
-    calibration     from scores against competitors to probabilities
-    score           the model's scores (m,) of pairs (m, 2)
-    search          nodes of a layer that are scored for each node
-    """
-
-    def __init__(
-        self,
-        graph: MultiplexGraph,
-        features: InterFeatures,
-        ensemble: Ensemble,
-        calibration: Isotonic,
-        score: Callable[[PairArray], Scores],
-        search: CandidateSearch,
-    ):
-        self._graph, self._features, self._ensemble, self._calibration = graph, features, ensemble, calibration
-        self._score = score
-        self._search = search
-        self._scored: dict[LayerPair, tuple[PairArray, Scores, Scores]] = {}
+    def __init__(self, graph: MultiplexGraph, joint: Joint):
+        self._graph, self._joint = graph, joint
 
     def candidates(self, layer_a: int, layer_b: int, k: int) -> Candidates:
         """The best k partners of every open node, from both sides, best first."""
-        pairs, relative, _ = self._score_layers(layer_a, layer_b)
-        order = np.argsort(-relative, kind="stable")
-        pairs, relative = pairs[order], relative[order]
-        kept = (rank_by_node(pairs[:, 0], relative).rank <= k) | (rank_by_node(pairs[:, 1], relative).rank <= k)
-        return Candidates(pairs[kept].astype(np.int32), self._calibration.apply(relative[kept]))
+        here = (self._graph.node_layer[self._joint.pairs] == (layer_a, layer_b)).all(axis=1)
+        pairs, probability = self._joint.pairs[here], self._joint.plan.probability[here]
+        order = np.argsort(-probability, kind="stable")
+        pairs, probability = pairs[order], probability[order]
+        kept = (rank_by_node(pairs[:, 0], probability).rank <= k) | (rank_by_node(pairs[:, 1], probability).rank <= k)
+        return Candidates(pairs[kept].astype(np.int32), probability[kept])
 
     def explain(self, pairs: NDArray[np.integer[Any]]) -> list[Explanation]:
         """Why (k, 2) pairs of nodes of different layers have their probabilities; shared neighbours are counted."""
         if not len(pairs):
             return []
         ordered = np.sort(pairs.astype(np.int64), axis=1)  # the lower layer first
-        columns = self._features.columns(PairList(ordered))
-        parts = self._ensemble.contributions(matrix(columns))
+        columns = self._joint.features.columns(PairList(ordered))
+        parts = self._joint.last.contributions(matrix(columns))
         by_reason: dict[str, NDArray[np.float64]] = {}
         for column, part in zip(columns, parts[:, :-1].T, strict=True):
             by_reason[column.reason] = by_reason.get(column.reason, 0.0) + part
-        probability = self._calibration.apply(self._relative(ordered))
-        score = np.log(probability / (1 - probability))
+        score = self._joint.score(PairList(ordered))
+        shared = PairList(ordered).overlap(self._neighbour_units, self._neighbour_units)
         rest = score - parts.sum(axis=1)
         found = []
         for row, (first, second) in enumerate(pairs.tolist()):
             numbers = {column.name: float(value[row]) for column, value in columns.items()}
+            numbers[_SHARED] = float(shared[row])
             reasons = [
                 Reason(label, self._finding(label, numbers, first, second), float(value[row]))
                 for label, value in by_reason.items()
             ]
             reasons.sort(key=lambda reason: -abs(reason.contribution))
-            reasons.append(Reason("all pairs weighed together", "one partner at most; calibrated", float(rest[row])))
+            reasons.append(Reason("all pairs weighed together", "one partner at most", float(rest[row])))
             base, odds = float(parts[row, -1]), float(score[row])
-            found.append(Explanation(first, second, float(probability[row]), base, tuple(reasons), odds))
+            found.append(Explanation(first, second, float(expit(odds)), base, tuple(reasons), odds))
         return found
 
     def with_names(self, found: Explanation) -> Explanation:
@@ -102,58 +88,49 @@ class EvidenceMatching:
 
     def _finding(self, label: str, numbers: Mapping[str, float], first: int, second: int) -> str:
         """What was found, in words; ``numbers`` by the names of their columns."""
+        ranks = (_ranked(numbers[f"{WIDE}, rank among the {who}'s"]) for who in ("first", "second"))
         words = {
-            NEIGHBOURS: "{matched neighbours:.0f} known to be shared",
-            SURROUNDINGS: "similarity {joint_far, cosine:.2f} of 1",
-            COMPETITORS: f"{_ranked(numbers['joint_far, rank low'])} and {_ranked(numbers['joint_far, rank high'])} "
-            "others are more similar",
+            NEIGHBOURS: _known(numbers[_SHARED]),
+            SURROUNDINGS: f"similarity {{{WIDE}:.2f}} of 1",
+            COMPETITORS: f"{' and '.join(ranks)} others are more similar",
             DEGREES: f"{self._graph.degree[first]} and {self._graph.degree[second]} links",
-            EMBEDDINGS: "score {anchored:.2f}",
-            COPIES: "{copies, low:.0f} and {copies, high:.0f} nodes",
+            BEFORE: f"p = {{{PROBABILITY}:.2f}}",
+            COPIES: "{copies of the first:.0f} and {copies of the second:.0f} nodes",
             LAYERS: "log of the share of pairs {prior:.1f}",
         }
         return words[label].format_map(numbers)
 
     def _shared_neighbours(self, first: int, second: int) -> str:
-        """How many, and who: the first few by name."""
-        known = self._features.neighbour_units
-        units = np.intersect1d(known[[first]].indices, known[[second]].indices)
-        names = [describe(self._graph.nodes[int(node)]) for node in self._features.node_of_unit[units[:_NAMED]]]
-        more = f" and {len(units) - _NAMED} more" if len(units) > _NAMED else ""
-        return f"{len(units)} known to be shared" + (f": {', '.join(names)}{more}" if names else "")
-
-    def _score_layers(self, layer_a: int, layer_b: int) -> tuple[PairArray, Scores, Scores]:
-        """Candidates of two layers, their scores against competitors, and their own; kept for the next question."""
-        if (layer_a, layer_b) not in self._scored:
-            pairs = self._features.candidates_between(layer_a, layer_b, self._search)
-            score = self._score(pairs)
-            self._scored[layer_a, layer_b] = pairs, against_competitors(pairs, score), score
-        return self._scored[layer_a, layer_b]
-
-    def _relative(self, pairs: PairArray) -> Scores:
-        """(k,) the scores of pairs, the lower layer first, against their competitors."""
-        found = np.empty(len(pairs))
-        layers = self._graph.node_layer[pairs]
-        for layer_a, layer_b in np.unique(layers, axis=0).tolist():
-            here = np.flatnonzero((layers == (layer_a, layer_b)).all(axis=1))
-            found[here] = self._relative_between(layer_a, layer_b, pairs[here])
+        """Those known to be shared, and the surest of those that may be: how many, and the first few by name."""
+        graph = self._graph
+        known = np.intersect1d(self._neighbour_units[[first]].indices, self._neighbour_units[[second]].indices)
+        names = [self._name(int(np.flatnonzero(graph.unit == unit)[0])) for unit in known[:_NAMED]]
+        more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+        found = _known(len(known)) + (f": {', '.join(names)}{more}" if names else "")
+        ours, theirs = (graph.adjacency[[node]].indices for node in (first, second))
+        matched = self._joint.features.matching[ours][:, theirs].tocoo()
+        for place in np.argsort(-matched.data, kind="stable")[:_PROBABLE]:
+            chance = float(matched.data[place])
+            if chance >= _WORTH_TELLING:
+                one, other = self._name(ours[matched.row[place]]), self._name(theirs[matched.col[place]])
+                found += (
+                    f"; {one} and {other} are {'probably' if chance >= 0.5 else 'perhaps'} the same (p = {chance:.2f})"
+                )
         return found
 
-    def _relative_between(self, layer_a: int, layer_b: int, wanted: PairArray) -> Scores:
-        """(k,) as `_relative`, for pairs of two layers; one that is no candidate joins the candidates on its own."""
-        pairs, relative, score = self._score_layers(layer_a, layer_b)
-        known, keys = pair_keys(pairs, self._graph.n_nodes), pair_keys(wanted, self._graph.n_nodes)
-        rows = np.flatnonzero(np.isin(known, keys))
-        row_of = dict(zip(known[rows].tolist(), rows.tolist(), strict=True))
-        found = np.empty(len(wanted))
-        for place, key in enumerate(keys.tolist()):
-            if key in row_of:
-                found[place] = relative[row_of[key]]
-            else:
-                pair = wanted[place : place + 1]
-                joined, scores = np.concatenate([pairs, pair]), [score, self._score(pair)]
-                found[place] = against_competitors(joined, np.concatenate(scores))[-1]
-        return found
+    @cached_property
+    def _neighbour_units(self) -> sparse.csr_array:
+        """(n, units) 1 where a node has a neighbour of a known unit."""
+        units = sparse.csr_array(self._graph.adjacency @ unit_matrix(self._graph))
+        units.data[:] = 1
+        return units
+
+    def _name(self, node: int) -> str:
+        return describe(self._graph.nodes[int(node)])
+
+
+def _known(shared: float) -> str:
+    return f"{shared:.0f} known to be shared"
 
 
 def _ranked(rank: float) -> str:

@@ -1,8 +1,8 @@
 """The evidence model: structural features of a pair, weighed by what was learned on links hidden again.
 
 Between layers, transitivity and uniqueness decide first; every other pair gets log-odds from features of shared
-neighbours, surroundings, competitors and degrees. Within a layer, features come from the layer and from the union of
-all.
+neighbours, surroundings, competitors and degrees, in rounds that read what the last decided (see `rounds`). Within a
+layer, features come from the layer and from the union of all, and there are no rounds.
 """
 
 from __future__ import annotations
@@ -20,25 +20,28 @@ from mpxgat import __version__
 from mpxgat.errors import SettingError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
-from mpxgat.matching.calibration import Isotonic
 from mpxgat.matching.match import Candidates, Matches, check_two_layers, match_all, match_layers, no_candidates
 from mpxgat.matching.reasons import Explanation, unexplained
 from mpxgat.models.anchored import Anchored
 from mpxgat.models.base import Model, Positions, Scores, Settings, Vectors
-from mpxgat.models.evidence import candidates, features, walks
-from mpxgat.models.evidence.candidates import APPROXIMATE, AUTO, SEARCHES, CandidateSearch, search_library
-from mpxgat.models.evidence.classifier import Classifier, Ensemble, Hyperparameters
-from mpxgat.models.evidence.features import InterFeatures, IntraFeatures, column_names, layer_prior, matrix
+from mpxgat.models.evidence import inter_features, surroundings, walks
+from mpxgat.models.evidence.classifier import Classifier, Hyperparameters
+from mpxgat.models.evidence.features import column_names, matrix
+from mpxgat.models.evidence.inter_features import layer_prior
+from mpxgat.models.evidence.intra_features import IntraFeatures
 from mpxgat.models.evidence.matching import EvidenceMatching
-from mpxgat.models.evidence.training import learn_inter, learn_intra
+from mpxgat.models.evidence.rounds import Joint, Round, apply_rounds, learn_inter
+from mpxgat.models.evidence.surroundings import Surroundings
+from mpxgat.models.evidence.training import learn_intra
 from mpxgat.models.evidence.walks import short_walks
 from mpxgat.models.rules import Rules
-from mpxgat.pairs import PairGrid, PairList, Pairs, row_parts
+from mpxgat.pairs import KnownUnits, PairGrid, PairList, Pairs, row_parts
 from mpxgat.training.parallel import Session
 
 _LIBRARIES = ("lightgbm", "scipy")  # grow the trees and read them; compute the features
 _AGAIN = "train the model again"
-_MOST = {"splits": 1000, "non_links": 100_000, "trees": 100_000, "leaves": 1000}  # far more than helps
+_MOST = {"rounds": 100, "splits": 1000, "non_links": 100_000, "trees": 100_000, "leaves": 1000}  # far more than helps
+_INTRA_TREES = 1.5  # times as many: there are far more links to learn from
 DECIDED = 1000.0  # log-odds of what transitivity says, and minus that of what uniqueness forbids
 _CELLS = 1 << 17
 _ANCHORED = "anchored."
@@ -48,50 +51,42 @@ _ANCHORED = "anchored."
 class EvidenceSettings(Settings):
     """How pairs are classified; defaults chosen on ff-tw-yt and Drosophila, seeds 100 and above.
 
-    embeddings          "anchored", whose scores are features as well, or "none"
-    splits              folds of hidden links it learns on, at least; more where few links are known
-    dissolved           share of the known units whose links are all hidden in a fold
-    detached            share of the units with three nodes or more that lose one node; a matter of judgement: the
-                        protocols detach none, where .04 costs a little, but users will ask about such nodes
+    embeddings          "anchored", whose scores are features of pairs within a layer, or "none"
+    rounds              of learning who is who, at most: it ends when the plan of hidden links gets no better
+    splits              folds over which the known units are shared out; also of hidden intra links, at least
+    detached            share of a fold's units with three nodes or more that lose one node only; a matter of judgement:
+                        the protocols detach none, but users will ask about such nodes
     hidden_intra, hidden_inter      shares of links hidden for the classifier of intra links
     non_links           non-links drawn for each link
-    trees, leaves, rate of the boosted trees; where four classifiers form an ensemble, each has half as many trees
-    candidates          most similar nodes of a layer that are scored for each node, when matching
-    nearest             nodes of a layer with the nearest embeddings that are scored as well, 0 for none
-    search              how these are found: "exact", "approximate" (extra ann), or "auto": approximate in layers
-                        of 20,000 nodes and more if the extra is there
+    trees, leaves, rate of the boosted trees; each of four classifiers of inter links has half as many trees, that of
+                        intra links half as many again
+    candidates          most similar nodes of a layer that are looked at for each node, by each of two kinds of walk, at
+                        most: fewer where these would be more than 300,000 pairs in all
     """
 
     embeddings: str = "anchored"
+    rounds: int = 5
     splits: int = 4
-    dissolved: float = 0.2
-    detached: float = 0.01
+    detached: float = 0.05
     hidden_intra: float = 0.02
     hidden_inter: float = 0.04
-    non_links: int = 60
-    trees: int = 300
+    non_links: int = 20
+    trees: int = 200
     leaves: int = 15
     rate: float = 0.05
-    candidates: int = 5
-    nearest: int = 5
-    search: str = AUTO
+    candidates: int = 40
 
     def __post_init__(self) -> None:
         if self.embeddings not in ("anchored", "none"):
             raise SettingError(f"embeddings is {quoted(self.embeddings)}, expected anchored or none")
-        self.check_at_least(1, "splits", "non_links", "trees", "candidates")
-        self.check_at_least(0, "nearest")
-        if self.search not in SEARCHES:
-            raise SettingError(f"search is {quoted(self.search)}, expected {' or '.join(SEARCHES)}")
-        if self.search == APPROXIMATE:
-            search_library()
+        self.check_at_least(1, "rounds", "splits", "non_links", "trees", "candidates")
         self.check_at_least(2, "leaves")
         for name, most in _MOST.items():
             if getattr(self, name) > most:
                 raise SettingError(f"{name} is {getattr(self, name)}, expected at most {most}")
         if not (math.isfinite(self.rate) and self.rate > 0):
             raise SettingError(f"rate is {self.rate}, expected a number above 0")
-        self.check_share("dissolved", "detached", "hidden_intra", "hidden_inter")
+        self.check_share("detached", "hidden_intra", "hidden_inter")
 
     @property
     def inter_hyperparameters(self) -> Hyperparameters:
@@ -101,12 +96,9 @@ class EvidenceSettings(Settings):
     @property
     def intra_hyperparameters(self) -> Hyperparameters:
         """For pairs of one layer: there are more links to learn from."""
-        return replace(self.inter_hyperparameters, feature_fraction=0.5, random_thresholds=False)
-
-    @property
-    def candidate_search(self) -> CandidateSearch:
-        """Candidates when matching."""
-        return CandidateSearch(similar=self.candidates, nearest=self.nearest, method=self.search)
+        trees = math.ceil(_INTRA_TREES * self.trees)
+        plain = replace(self.inter_hyperparameters, trees=trees, smallest_leaf=100, bins=255)
+        return replace(plain, feature_fraction=0.5, random_thresholds=False)
 
 
 class Evidence(Model):
@@ -131,8 +123,8 @@ class Evidence(Model):
         *,
         seed: int = 0,
         embeddings: str = EvidenceSettings.embeddings,
+        rounds: int = EvidenceSettings.rounds,
         splits: int = EvidenceSettings.splits,
-        dissolved: float = EvidenceSettings.dissolved,
         detached: float = EvidenceSettings.detached,
         hidden_intra: float = EvidenceSettings.hidden_intra,
         hidden_inter: float = EvidenceSettings.hidden_inter,
@@ -141,14 +133,12 @@ class Evidence(Model):
         leaves: int = EvidenceSettings.leaves,
         rate: float = EvidenceSettings.rate,
         candidates: int = EvidenceSettings.candidates,
-        nearest: int = EvidenceSettings.nearest,
-        search: str = EvidenceSettings.search,
     ):
         super().__init__(seed=seed)
         self._settings = EvidenceSettings.of(
             embeddings=embeddings,
+            rounds=rounds,
             splits=splits,
-            dissolved=dissolved,
             detached=detached,
             hidden_intra=hidden_intra,
             hidden_inter=hidden_inter,
@@ -157,13 +147,12 @@ class Evidence(Model):
             leaves=leaves,
             rate=rate,
             candidates=candidates,
-            nearest=nearest,
-            search=search,
         )
         self._anchored: Anchored | None = None
-        self._ensemble: Ensemble | None = None
+        self._rounds: tuple[Round, ...] = ()
+        self._others: Round | None = None
+        self._joint: Joint | None = None
         self._intra_classifier: Classifier | None = None
-        self._calibration: Isotonic | None = None
         self._validation: dict[str, dict[str, float]] = {}
         self._recall: float | None = None
         self._matching: EvidenceMatching | None = None
@@ -175,7 +164,7 @@ class Evidence(Model):
 
     @property
     def anchored(self) -> Anchored | None:
-        """The fitted embeddings whose scores are features, if there are any."""
+        """The fitted embeddings whose scores are features within layers, if there are any."""
         _ = self.graph  # says so if the model is not fitted
         return self._anchored
 
@@ -232,8 +221,10 @@ class Evidence(Model):
     def _learn(self, graph: MultiplexGraph, session: Session) -> None:
         self._prior = layer_prior(graph)
         self._anchored = Anchored(seed=self.seed).fit(graph, session) if self._settings.embeddings != "none" else None
-        inter = learn_inter(graph, self._prior, self._settings, self.seed, self._embed, session.engine)
-        self._ensemble, self._calibration = (inter.ensemble, inter.calibration) if inter else (None, None)
+        given = (self._settings, self.seed, session.engine, self._embed_across)
+        inter = learn_inter(graph, Surroundings.of(graph), self._prior, *given)
+        self._rounds, self._others = (inter.rounds, inter.others) if inter else ((), None)
+        self._joint = inter.joint if inter else None
         self._recall = inter.recall if inter else None
         intra = learn_intra(graph, self._settings, self.seed, self._embed, session.engine)
         self._intra_classifier = intra.classifier if intra else None
@@ -247,48 +238,45 @@ class Evidence(Model):
     def extend(self, graph: MultiplexGraph) -> Self:
         """The same classifiers for another graph (new nodes, units, links), without learning again; a new model.
 
-        Its layers must be those of the graph that was learned on. Pairs whose surroundings are as they were keep their
-        inter scores.
+        Its layers must be those of the graph that was learned on.
         """
         _check_same_layers(self.graph, graph)
         model = type(self)(seed=self.seed, **self.settings)
         model._prior = self._prior
-        model._ensemble, model._intra_classifier = self._ensemble, self._intra_classifier
-        model._calibration, model._validation = self._calibration, self._validation
-        model._recall = self._recall
+        model._rounds, model._others = self._rounds, self._others
+        model._intra_classifier = self._intra_classifier
+        model._validation, model._recall = self._validation, self._recall
         model._anchored = self._anchored.extend(graph) if self._anchored else None
+        if self._rounds:
+            learned = (self._rounds, self._others, self._settings.candidates)
+            model._joint = apply_rounds(graph, Surroundings.of(graph), self._prior, *learned)
         model._look_at(graph)
         model._graph = graph
         return model
 
     def _look_at(self, graph: MultiplexGraph) -> None:
-        """Compute the features of a graph."""
-        horizontal = self._anchored.horizontal if self._anchored else None
-        vertical = self._anchored.vertical if self._anchored else None
-        walks = short_walks(graph)
-        self._inter = InterFeatures(graph, walks, self._prior, vertical)
-        self._intra = IntraFeatures(graph, walks, horizontal)
+        """Compute what is asked of a graph, beside what the rounds say."""
+        self._units = KnownUnits.of(graph)
+        self._intra = IntraFeatures(graph, short_walks(graph), self._anchored.horizontal if self._anchored else None)
         self._rules = Rules().fit(graph)
-        self._matching = None
-        if self._ensemble is not None and self._calibration is not None:
-            self._matching = EvidenceMatching(
-                graph,
-                self._inter,
-                self._ensemble,
-                self._calibration,
-                self._score_inter,
-                self._settings.candidate_search,
-            )
+        self._matching = EvidenceMatching(graph, self._joint) if self._joint else None
 
-    def _embed(self, graph: MultiplexGraph) -> tuple[Vectors | None, Vectors | None]:
-        """Embeddings of a graph with more links hidden."""
-        return self._anchored.embed_graph(graph) if self._anchored else (None, None)
+    def _embed(self, graph: MultiplexGraph) -> Vectors | None:
+        """Horizontal embeddings of a graph with more links hidden."""
+        return self._anchored.embed_graph(graph)[0] if self._anchored else None
+
+    def _embed_across(self, graph: MultiplexGraph) -> Vectors | None:
+        """Vertical ones, likewise."""
+        return self._anchored.embed_graph(graph)[1] if self._anchored else None
 
     # ---- scores ----------------------------------------------------------------------------------------
 
     def score_block(self, rows: Positions, cols: Positions) -> Scores:
         """Features by sparse products, a bounded number of pairs at a time."""
-        score = self._intra_scores if self._is_intra(rows, cols) else self._inter_scores
+        is_intra = self._is_intra(rows, cols)
+        if not is_intra and len(rows) and len(cols) and rows[0] > cols[0]:
+            return self.score_block(cols, rows).T  # the lower layer comes first
+        score = self._intra_scores if is_intra else self._inter_scores
         found = np.empty((len(rows), len(cols)))
         for part in row_parts(rows if len(cols) else rows[:0], len(cols), _CELLS):
             found[part] = score(PairGrid(rows[part], cols))
@@ -298,7 +286,7 @@ class Evidence(Model):
         return self._in_parts(self._intra_scores, pairs)
 
     def _score_inter(self, pairs: NDArray[np.int64]) -> Scores:
-        return self._in_parts(self._inter_scores, pairs)
+        return self._in_parts(self._inter_scores, np.sort(pairs, axis=1))
 
     def _in_parts(self, score: Callable[[Pairs], Scores], pairs: NDArray[np.int64]) -> Scores:
         parts = [score(PairList(pairs[start : start + _CELLS])) for start in range(0, len(pairs), _CELLS)]
@@ -310,20 +298,17 @@ class Evidence(Model):
         return self._intra_classifier.score(matrix(self._intra.columns(pairs))).reshape(pairs.shape)
 
     def _inter_scores(self, pairs: Pairs) -> Scores:
-        if self._ensemble is None:
+        if self._joint is None:
             return self._rules.inter_signal(pairs)
-        score = self._ensemble.score(matrix(self._inter.columns(pairs))).reshape(pairs.shape)
-        units = self._inter.units
-        score[units.clash(pairs.first, pairs.second)] = -DECIDED
-        score[units.same(pairs.first, pairs.second)] = DECIDED
+        score = self._joint.score(pairs)
+        score[self._units.clash(pairs.first, pairs.second)] = -DECIDED
+        score[self._units.same(pairs.first, pairs.second)] = DECIDED
         return score
 
     # ---- matching --------------------------------------------------------------------------------------
 
     def match(self, layer_a: str, layer_b: str, k: int = 5) -> Matches:
-        """The best candidates of every open node of two layers, at most those scored (settings ``candidates``
-        and ``nearest``, from both sides); see `mpxgat.matching`.
-        """
+        """The best candidates of every open node of two layers, at most those looked at; see `mpxgat.matching`."""
         return match_layers(self, self.graph.layer_index(layer_a), self.graph.layer_index(layer_b), k)
 
     def match_all(self, threshold: float = 0.9, k: int = 5) -> Matches:
@@ -358,20 +343,20 @@ class Evidence(Model):
         state: Arrays = {"prior": self._prior}
         if self._anchored:
             state |= {_ANCHORED + key: array for key, array in self._anchored._state().items()}
-        for name, part in (
-            ("inter.", self._ensemble),
-            ("intra.", self._intra_classifier),
-            ("calibration.", self._calibration),
-        ):
-            if part is not None:
-                state |= {name + key: array for key, array in part.to_arrays().items()}
-        return state
+        parts: dict[str, Arrays] = {f"round.{n}.": each.to_arrays() for n, each in enumerate(self._rounds)}
+        if self._others:
+            parts["others."] = self._others.to_arrays()
+        if self._intra_classifier:
+            parts["intra."] = self._intra_classifier.to_arrays()
+        if self._joint:
+            parts["joint."] = self._joint.to_arrays()
+        return state | {name + key: array for name, part in parts.items() for key, array in part.items()}
 
     def _notes(self) -> dict[str, Any]:
         notes = {
             "validation": self._validation,
             "candidate_recall": self._recall,
-            "made_with": made_with(self._inter, self._intra),
+            "made_with": made_with(self._joint, self._intra),
         }
         return {**notes, "anchored": self._anchored._notes()} if self._anchored else notes
 
@@ -383,30 +368,37 @@ class Evidence(Model):
         if self._settings.embeddings != "none":
             self._anchored = Anchored(seed=self.seed).restore(graph, _part(state, _ANCHORED), notes["anchored"])
             baselines.add(Anchored.name)
-        inter, intra, calibration = (_part(state, name) for name in ("inter.", "intra.", "calibration."))
-        self._ensemble = Ensemble.from_arrays(inter) if inter else None
+        rounds = sorted({int(name.split(".")[1]) for name in state if name.startswith("round.")})
+        self._rounds = tuple(Round.from_arrays(_part(state, f"round.{number}.")) for number in rounds)
+        others, intra, joint = (_part(state, name) for name in ("others.", "intra.", "joint."))
+        self._others = Round.from_arrays(others) if others else None
         self._intra_classifier = Classifier.from_arrays(intra) if intra else None
-        self._calibration = Isotonic.from_arrays(calibration) if calibration else None
-        if (self._ensemble is None) != (self._calibration is None):
-            raise ValueError("classifiers of inter links and their calibration go together, one is missing")
+        if bool(rounds) != bool(joint):
+            raise ValueError("rounds and what they found go together, one is missing")
+        if joint:
+            self._joint = Joint.from_arrays(joint, graph, self._prior, self._rounds[-1], self._others)
         self._validation = checked_validation(notes["validation"], {self.name, *baselines})
         recall = notes["candidate_recall"]
         self._recall = None if recall is None else checked_share(recall, "candidate_recall")
         self._look_at(graph)
-        here = made_with(self._inter, self._intra)
+        here = made_with(self._joint, self._intra)
         check_made_with(notes["made_with"], here)
         self._check_classifiers(here["columns"])
 
     def _check_classifiers(self, columns: Mapping[str, Sequence[str]]) -> None:
         """ValueError if a classifier has another number of columns, or more trees than the settings say."""
-        most = self._settings.trees
-        classifiers = [("inter", each) for each in (self._ensemble.classifiers if self._ensemble else ())]
+        most = {
+            "inter": self._settings.inter_hyperparameters.trees,
+            "intra": self._settings.intra_hyperparameters.trees,
+        }
+        learned = [*self._rounds, *([self._others] if self._others else [])]
+        classifiers = [("inter", each) for one in learned for each in one.ensemble.classifiers]
         classifiers += [("intra", self._intra_classifier)] if self._intra_classifier else []
         for kind, each in classifiers:
             if each.n_features != len(columns[kind]):
                 raise ValueError(f"an {kind} classifier of {each.n_features} columns, expected {len(columns[kind])}")
-            if each.n_trees > most:
-                raise ValueError(f"an {kind} classifier of {each.n_trees} trees, expected at most {most}")
+            if each.n_trees > most[kind]:
+                raise ValueError(f"an {kind} classifier of {each.n_trees} trees, expected at most {most[kind]}")
 
 
 def _part(state: Arrays, prefix: str) -> Arrays:
@@ -424,12 +416,12 @@ def _check_same_layers(known: MultiplexGraph, graph: MultiplexGraph) -> None:
 # ---- what a saved model was made with, and bounds of its numbers: what does not fit is refused by name -------------
 
 
-def made_with(inter: InterFeatures, intra: IntraFeatures) -> dict[str, Any]:
+def made_with(joint: Joint | None, intra: IntraFeatures) -> dict[str, Any]:
     """Versions, constants that change features or candidates, and the columns of both kinds of classifier."""
     return {
         "versions": {"mpxgat": __version__, **{name: version(name) for name in _LIBRARIES}},
-        "constants": walks.constants() | features.constants() | candidates.constants(),
-        "columns": {"inter": column_names(inter.columns), "intra": column_names(intra.columns)},
+        "constants": walks.constants() | surroundings.constants() | inter_features.constants(),
+        "columns": {"inter": joint.features.names if joint else [], "intra": column_names(intra.columns)},
     }
 
 

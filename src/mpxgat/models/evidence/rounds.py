@@ -1,0 +1,556 @@
+"""Who is who is one question: classifiers of inter links learn in rounds, each of which reads what the last decided.
+
+Links are one to one, and neighbours of matched nodes match, so every decision is evidence for the next. A round
+
+1. looks at candidates through a soft matching (none at first; see `surroundings` and `inter_features`),
+2. learns classifiers on known links that are hidden again, cross-fitted over folds,
+3. scales their log-odds so that the one-to-one plan they make (`mpxgat.matching.plan`) is right as often as it says,
+4. and hands that plan to the next round as its soft matching.
+
+The known units are shared out over folds. Each fold has its own view of the graph, in which its units' links are hidden
+in *every* round: nothing that a fold's soft matching holds was made with them, and the classifier that decides in a
+fold has learned from the others only. In the view of the whole graph the mean of all classifiers decides. Rounds end
+when the plan of the hidden links gets no better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import logit
+
+from mpxgat.graph import MultiplexGraph
+from mpxgat.io.arrays import Arrays
+from mpxgat.matching.plan import Plan, Rivals
+from mpxgat.metrics import auc
+from mpxgat.models.anchored import Anchored
+from mpxgat.models.evidence.classifier import Classifier, Ensemble, Hyperparameters, Scores, mean_score
+from mpxgat.models.evidence.features import Features, matrix
+from mpxgat.models.evidence.inter_features import InterFeatures, PairArray, entries_at
+from mpxgat.models.evidence.scale import Judged, Scale, fit_scale, likelihood
+from mpxgat.models.evidence.surroundings import Surroundings
+from mpxgat.models.rules import Rules
+from mpxgat.pairs import KnownUnits, PairList, Pairs, pair_keys, unit_matrix, unit_sizes
+from mpxgat.training.links import BetweenLayers
+from mpxgat.training.parallel import Engine, results
+
+if TYPE_CHECKING:
+    from mpxgat.models.evidence.model import EvidenceSettings
+
+EVIDENCE = "evidence"
+FEWEST_LINKS = 30  # known: with fewer there is nothing to learn from
+_FEWEST_MISSED = 20  # links that are no candidates: the same
+_PLENTY, _FEWEST_FOLDS = 10_000, 2  # hidden links of a fold after which no more are learned from; folds are then fewer
+_BEREAVED = 0.15  # of a fold's units, see `scale`
+_LEAST = 0.02  # probability that is handed to the next round
+_SMALLEST = 1e-12  # probability whose log-odds are asked for
+_WORTH, _DOUBT = 0.02, 0.7
+"""By which share a round must better the likelihood of the hidden links' plan: the first, less the second over the root
+of their number. Of few links it is too uncertain to end by, and there rounds help most."""
+_MOST_NUMBERS = 1 << 28  # of candidates that are kept; more are computed when they are asked for
+_ROWS_AT_ONCE = 1 << 18
+_NODE_BYTES, _MOST_BYTES = 1 << 17, 8 << 30  # of a view
+_LEARNED = "learned from hidden links"
+
+Labels = NDArray[np.bool_]
+Numbers = NDArray[np.float64]
+Embedder = Callable[[MultiplexGraph], NDArray[np.float32] | None]
+"""Vertical embeddings of a graph on the same nodes; None where there are none."""
+
+
+def no_vectors(graph: MultiplexGraph) -> None:
+    """No embeddings of any graph."""
+
+
+# ---- what a round leaves ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What is learned in a round: classifiers, and the scale on which their log-odds make a plan."""
+
+    ensemble: Ensemble
+    scale: Scale
+
+    def log_odds(self, features: Features) -> Scores:
+        """(k,) of pairs, each for itself."""
+        return self.scale.apply(self.ensemble.score(features))
+
+    def contributions(self, features: Features) -> Numbers:
+        """(k, f + 1) what each column adds to the log-odds, and last the base; a row's sum is its log-odds."""
+        parts = self.scale.slope * self.ensemble.contributions(features)
+        parts[:, -1] += self.scale.shift
+        return parts
+
+    def to_arrays(self) -> Arrays:
+        """To be saved."""
+        return {"scale": np.array([self.scale.shift, self.scale.slope]), **self.ensemble.to_arrays()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Round:
+        """What `to_arrays` gave; ValueError if it is not."""
+        scale = arrays["scale"]
+        if scale.shape != (2,) or not np.isfinite(scale).all() or scale[1] <= 0:
+            raise ValueError(f"the scale of a round is {scale.tolist()}, expected a shift and a slope above 0")
+        trees = {name: array for name, array in arrays.items() if name != "scale"}
+        return cls(Ensemble.from_arrays(trees), Scale(*scale.tolist()))
+
+
+class Joint:
+    """What all rounds say about a graph.
+
+    features    as the last round sees them
+    last        that round
+    others      for pairs that are no candidates; None for the last round's own
+    log_odds    (m,) of the candidates, each for itself
+    plan        of the candidates
+    """
+
+    def __init__(self, features: InterFeatures, last: Round, others: Round | None, log_odds: Scores):
+        self.features, self.last, self.others, self.log_odds = features, last, others or last, log_odds
+        self.plan = Rivals(features.pairs, features.layer).plan(log_odds)
+
+    @property
+    def pairs(self) -> PairArray:
+        """(m, 2) the candidates."""
+        return self.features.pairs
+
+    @cached_property
+    def alone(self) -> Numbers:
+        """(n, L) the probability that a node has none of its candidates in a layer; 1 where there is none."""
+        layer = self.features.layer
+        alone = np.ones((len(layer), int(layer.max(initial=0)) + 1))
+        for side, value in enumerate(self.plan.alone):
+            alone[self.pairs[:, side], layer[self.pairs[:, 1 - side]]] = value
+        return alone
+
+    def score(self, pairs: Pairs) -> Scores:
+        """Log-odds, in the shape of the pairs, that take rivals into account: the plan's where it has the pair.
+
+        The nodes of any other pair would have to be free of all their candidates.
+        """
+        here, there = self.features.layer[pairs.first], self.features.layer[pairs.second]
+        odds = self.others.log_odds(matrix(self.features.columns(pairs))).reshape(pairs.shape)
+        score = odds + np.log(self.alone[pairs.first, there]) + np.log(self.alone[pairs.second, here])
+        place = entries_at(self._places, pairs).astype(np.int64)
+        score[place > 0] = logit(np.clip(self.plan.probability, _SMALLEST, 1 - _SMALLEST))[place[place > 0] - 1]
+        return score
+
+    def to_arrays(self) -> Arrays:
+        """To be saved: with what was found, nothing has to be searched for again."""
+        before = sparse.triu(self.features.matching).tocoo()
+        return {
+            "pairs": self.pairs.astype(np.int32),
+            "log_odds": self.log_odds,
+            "before.pairs": np.stack([before.row, before.col], axis=1).astype(np.int32),
+            "before.probability": before.data,
+        }
+
+    @classmethod
+    def from_arrays(
+        cls,
+        arrays: Mapping[str, NDArray[Any]],
+        graph: MultiplexGraph,
+        prior: Numbers,
+        last: Round,
+        others: Round | None,
+    ) -> Joint:
+        """What `to_arrays` gave; ValueError if it is not."""
+        pairs, log_odds = arrays["pairs"].astype(np.int64), arrays["log_odds"]
+        before, probability = arrays["before.pairs"], arrays["before.probability"]
+        units = KnownUnits.of(graph)
+        for named, numbers in ((pairs, log_odds), (before, probability)):
+            if named.shape != (len(numbers), 2) or numbers.ndim != 1 or not np.isfinite(numbers).all():
+                raise ValueError("the saved candidates are damaged, expected pairs with a finite number each")
+            if len(named) and not 0 <= named.min() <= named.max() < graph.n_nodes:
+                raise ValueError("a saved candidate names a node that is not there")
+            if units.decided(named[:, 0], named[:, 1]).any() or (named[:, 0] >= named[:, 1]).any():
+                raise ValueError("a saved candidate is no open pair")
+            if len(np.unique(pair_keys(named, graph.n_nodes))) != len(named):
+                raise ValueError("a saved candidate stands there twice")
+        if ((probability < 0) | (probability > 1)).any():
+            raise ValueError("a probability of the round before lies outside 0 to 1")
+        matching = soft_matching(before.astype(np.int64), probability, graph.n_nodes) if len(before) else None
+        return cls(InterFeatures(graph, Surroundings.of(graph), prior, matching, pairs), last, others, log_odds)
+
+    @cached_property
+    def _places(self) -> sparse.csr_array:
+        """(n, n) where a candidate stands in the list, counted from 1."""
+        n = len(self.features.layer)
+        return sparse.csr_array((np.arange(1, len(self.pairs) + 1), tuple(self.pairs.T)), shape=(n, n))
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedInter:
+    """The rounds, in their order, and what came of them.
+
+    others          for pairs that are no candidates in the last; None for that round's own
+    joint           what they say about the graph that was learned on
+    validation      by the name of a model: AUC on hidden links by classifiers that had not learned from them
+    recall          share of the hidden links that were candidates in the last round
+    """
+
+    rounds: tuple[Round, ...]
+    others: Round | None
+    joint: Joint
+    validation: Mapping[str, float]
+    recall: float
+
+
+def apply_rounds(
+    graph: MultiplexGraph,
+    surroundings: Surroundings,
+    prior: Numbers,
+    rounds: Sequence[Round],
+    others: Round | None,
+    candidates: int,
+) -> Joint:
+    """What rounds that were learned elsewhere say about a graph."""
+    matching = None
+    for each in rounds:
+        features = InterFeatures(graph, surroundings, prior, matching, candidates)
+        log_odds = each.scale.apply(Look(features).score(each.ensemble.score))
+        joint = Joint(features, each, others, log_odds)
+        matching = soft_matching(joint.pairs, joint.plan.probability, graph.n_nodes)
+    return joint
+
+
+def soft_matching(pairs: PairArray, probability: Numbers, n_nodes: int) -> sparse.csr_array:
+    """(n, n) float32, both ways: the probabilities worth handing on."""
+    kept = probability > _LEAST
+    first, second = pairs[kept].T
+    one_way = sparse.csr_array((probability[kept].astype(np.float32), (first, second)), shape=(n_nodes, n_nodes))
+    return sparse.csr_array(one_way + one_way.T)
+
+
+# ---- views of the graph ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """The graph with the links of a fold's units hidden.
+
+    positives   (p, 2) pairs of one unit whose nodes now lie in different known units
+    barred      (b, 2) such pairs of the bereaved units: no candidates, so that these nodes have no counterpart
+    touched     (n,) nodes of the units that lost a link: of their pairs the truth is known
+    bereaved    (n,) those of bereaved units
+    """
+
+    graph: MultiplexGraph
+    positives: PairArray
+    barred: PairArray
+    touched: Labels
+    bereaved: Labels
+
+    @classmethod
+    def of(cls, graph: MultiplexGraph) -> View:
+        """Of the whole graph: nothing is hidden."""
+        pairs, nodes = np.empty((0, 2), dtype=np.int64), np.zeros(graph.n_nodes, dtype=bool)
+        return cls(graph, pairs, pairs, nodes, nodes)
+
+
+def make_views(graph: MultiplexGraph, count: int, detached: float, rng: np.random.Generator) -> list[View]:
+    """One for each fold; every known unit of two nodes or more loses links in one of them.
+
+    detached    share of the units with three nodes or more that lose a single node, as for a new account of somebody
+                whose others are known; the others are dissolved
+    """
+    size = unit_sizes(graph)
+    several = rng.permutation(np.flatnonzero(size > 1))
+    return [_view(graph, several[number::count], detached, rng) for number in range(count)]
+
+
+def _view(graph: MultiplexGraph, units: NDArray[np.int64], detached: float, rng: np.random.Generator) -> View:
+    size = unit_sizes(graph)
+    chosen = np.zeros((2, graph.n_units), dtype=bool)
+    loosened = units[(size[units] > 2) & (rng.random(len(units)) < detached)]
+    chosen[0, units] = True
+    chosen[1, loosened] = True
+    touched, loose = chosen[:, graph.unit]
+    leaving = np.zeros(graph.n_nodes, dtype=bool)
+    nodes = rng.permutation(np.flatnonzero(loose))
+    leaving[nodes[np.unique(graph.unit[nodes], return_index=True)[1]]] = True
+    ends = graph.inter
+    gone = (touched & ~loose)[ends[:, 0]] | leaving[ends].any(axis=1)
+    hidden = graph.without(inter=ends[gone])
+    parted = _parted(graph, hidden)
+    bereaved = np.isin(graph.unit, units[rng.random(len(units)) < _BEREAVED])
+    barred = bereaved[parted[:, 0]]
+    return View(hidden, parted[~barred], parted[barred], touched, bereaved)
+
+
+def _parted(graph: MultiplexGraph, hidden: MultiplexGraph) -> PairArray:
+    """Pairs (i < j) that are one unit in ``graph`` and not in ``hidden``."""
+    unit = unit_matrix(graph)
+    first, second = sparse.coo_array(sparse.triu(unit @ unit.T, k=1)).coords
+    apart = hidden.unit[first] != hidden.unit[second]
+    return np.stack([first[apart], second[apart]], axis=1).astype(np.int64)
+
+
+class Look:
+    """The candidates of a view as a round sees them; their numbers are put together once, if they are not too many."""
+
+    def __init__(self, features: InterFeatures):
+        self.features = features
+        self.pairs = features.pairs
+        few = len(self.pairs) * len(features.names) <= _MOST_NUMBERS
+        self._kept = features.of_candidates() if few else None
+
+    def rows(self, places: NDArray[np.int64] | slice) -> Features:
+        """(k, f) the numbers of some candidates."""
+        return self.features.of_candidates(places) if self._kept is None else self._kept[places]
+
+    def score(self, score: Callable[[Features], Scores]) -> Scores:
+        """(m,) of all candidates."""
+        starts = range(0, len(self.pairs), _ROWS_AT_ONCE)
+        parts = [score(self.rows(slice(start, start + _ROWS_AT_ONCE))) for start in starts]
+        return np.concatenate([np.zeros(0), *parts])
+
+
+# ---- learning --------------------------------------------------------------------------------------------
+
+
+def learn_inter(
+    graph: MultiplexGraph,
+    surroundings: Surroundings,
+    prior: Numbers,
+    settings: EvidenceSettings,
+    seed: int,
+    engine: Engine,
+    embed: Embedder = no_vectors,
+) -> LearnedInter | None:
+    """None if too few links are known, or hardly any is a candidate once they are hidden again.
+
+    ``embed`` gives the vectors of a graph whose dot products are measured beside. The views are looked at side by
+    side by the engine.
+    """
+    if len(graph.inter) < FEWEST_LINKS:
+        return None
+    rng = np.random.default_rng([seed, 1])
+    folds = _FEWEST_FOLDS if len(graph.inter) > _PLENTY * settings.splits else settings.splits
+    views = make_views(graph, max(folds, _FEWEST_FOLDS), settings.detached, rng)  # one alone would hide all links
+    further = [_further_pairs(graph, view, settings.non_links, rng) for view in views]
+    look = partial(_look, surroundings, prior, settings.candidates)
+    parameters = settings.inter_hyperparameters.in_ensemble(len(views))
+    matchings: list[sparse.csr_array | None] = [None] * (len(views) + 1)
+    worth = _WORTH - _DOUBT / np.sqrt(max(sum(len(view.positives) for view in views), 1))
+    rounds: list[Round] = []
+    last: _Learned | None = None
+    for number in range(settings.rounds):
+        known = [*((view.graph, view.barred) for view in views), (graph, None)]
+        tasks = [(*each, matching) for each, matching in zip(known, matchings, strict=True)]
+        looks = list(results(engine, look, tasks, _view_bytes(graph), _LEARNED))
+        lessons = [Lesson.of(graph, view, seen) for view, seen in zip(views, looks, strict=False)]
+        if sum(len(lesson.label) > 0 for lesson in lessons) < _FEWEST_FOLDS:
+            break  # some fold's classifier would have nothing to learn from
+        found = _Learned.of(graph, looks, lessons, seed + 1000 * number, parameters)
+        if last is not None and found.likelihood < last.likelihood + worth * abs(last.likelihood):
+            break
+        last = found
+        rounds.append(found.round)
+        matchings = found.matchings()
+    if last is None:
+        return None
+    others = _learn_others(graph, views, further, last.looks, seed, settings.inter_hyperparameters)
+    joint = Joint(last.looks[-1].features, rounds[-1], others, last.log_odds[-1])
+    return LearnedInter(tuple(rounds), others, joint, last.validation(views, further, others, embed), last.recall)
+
+
+@dataclass(frozen=True, eq=False)
+class _Learned:
+    """A round as it was learned.
+
+    looks       at the views of the folds, and last at the whole graph
+    lessons     of the folds
+    log_odds    (m,) of every look's candidates, by classifiers that have not learned from its fold
+    likelihood  see `mpxgat.models.evidence.scale`
+    """
+
+    graph: MultiplexGraph
+    looks: Sequence[Look]
+    lessons: Sequence[Lesson]
+    round: Round
+    log_odds: Sequence[Scores]
+    likelihood: float
+
+    @classmethod
+    def of(
+        cls,
+        graph: MultiplexGraph,
+        looks: Sequence[Look],
+        lessons: Sequence[Lesson],
+        seed: int,
+        parameters: Hyperparameters,
+    ) -> _Learned:
+        """Learn from the lessons."""
+        classifiers = [_fit_without(fold, lessons, seed + fold, parameters) for fold in range(len(lessons))]
+        scores = [look.score(each.score) for look, each in zip(looks, classifiers, strict=False)]
+        told = zip(lessons, looks, scores, strict=False)
+        judged = [lesson.judged(look, score) for lesson, look, score in told]
+        nothing = Lesson.of(graph, View.of(graph), looks[-1])
+        whole = [looks[-1].score(each.score) for each in classifiers]
+        scale = fit_scale(judged, [nothing.judged(looks[-1], score) for score in whole])
+        scores.append(mean_score(whole))
+        log_odds = [scale.apply(score) for score in scores]
+        return cls(graph, looks, lessons, Round(Ensemble(classifiers), scale), log_odds, likelihood(judged, scale))
+
+    @cached_property
+    def _plans(self) -> list[Plan]:
+        return [
+            Rivals(look.pairs, self.graph.node_layer).plan(odds)
+            for look, odds in zip(self.looks, self.log_odds, strict=True)
+        ]
+
+    def matchings(self) -> list[sparse.csr_array | None]:
+        """What every view hands to the next round."""
+        return [
+            soft_matching(look.pairs, plan.probability, self.graph.n_nodes)
+            for look, plan in zip(self.looks, self._plans, strict=True)
+        ]
+
+    @property
+    def recall(self) -> float:
+        """Share of the hidden links that are candidates."""
+        found = sum(each.is_link.sum() for each in self.lessons)
+        return float(found / max(sum(len(each.view.positives) for each in self.lessons), 1))
+
+    def validation(
+        self, views: Sequence[View], further: Sequence[PairArray], others: Round | None, embed: Embedder
+    ) -> dict[str, float]:
+        """Mean AUC of hidden links against random pairs, by what has not learned from them, by embeddings and by rules.
+
+        (But for the one classifier of pairs that are no candidates, which has learned from a part of them.)
+        """
+        found: dict[str, list[float]] = {EVIDENCE: [], Anchored.name: [], Rules.name: []}
+        parts = zip(views, further, self.looks, self.round.ensemble.classifiers, self.log_odds, strict=False)
+        for view, non_links, look, classifier, log_odds in parts:
+            if len(view.positives) and len(non_links):
+                alone = Round(Ensemble([classifier]), self.round.scale)
+                ours, rules = Joint(look.features, alone, others, log_odds), Rules().fit(view.graph)
+                both, vectors = (view.positives, non_links), embed(view.graph)
+                found[EVIDENCE].append(auc(*(ours.score(PairList(pairs)) for pairs in both)))
+                if vectors is not None:
+                    found[Anchored.name].append(auc(*(PairList(pairs).dots(vectors) for pairs in both)))
+                found[Rules.name].append(auc(*(rules.score(pairs) for pairs in both)))
+        return {name: float(np.mean(values)) for name, values in found.items() if values and len(views) > 1}
+
+
+def _fit_without(fold: int, lessons: Sequence[Lesson], seed: int, parameters: Hyperparameters) -> Classifier:
+    """A classifier that has learned from all lessons but one, unless there is no other."""
+    others = [lesson for number, lesson in enumerate(lessons) if number != fold] or lessons
+    features, label, weight = (
+        np.concatenate([getattr(lesson, name) for lesson in others]) for name in ("features", "label", "weight")
+    )
+    return Classifier.fit(features, label, seed, parameters, weight)
+
+
+def _look(
+    surroundings: Surroundings,
+    prior: Numbers,
+    candidates: int,
+    task: tuple[MultiplexGraph, PairArray | None, sparse.csr_array | None],
+) -> Look:
+    graph, barred, matching = task
+    return Look(InterFeatures(graph, surroundings, prior, matching, candidates, barred))
+
+
+def _view_bytes(graph: MultiplexGraph) -> int:
+    """About what a look takes at most."""
+    return min(graph.n_nodes * _NODE_BYTES, _MOST_BYTES)
+
+
+def _further_pairs(graph: MultiplexGraph, view: View, non_links: int, rng: np.random.Generator) -> PairArray:
+    """(k, 2) random open pairs of a view, at least one end touched, that are no links: most pairs are no candidates."""
+    nodes = np.flatnonzero(view.touched)
+    drawn = BetweenLayers(graph.node_layer[nodes], graph.unit[nodes]).draw(non_links * len(view.positives), rng)
+    pairs = np.sort(nodes[drawn], axis=1)
+    return pairs[~KnownUnits.of(view.graph).decided(pairs[:, 0], pairs[:, 1])]
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """What a view teaches: the candidates of which the truth is known.
+
+    told        (m,) which candidates these are
+    is_link     (m,) which of them are one unit
+    ends        (m,) how many ends of theirs lie in the fold
+    bereaved    (m,) and of these in bereaved units
+    view        that teaches
+    features    (k, f) of those told
+    """
+
+    told: Labels
+    is_link: Labels
+    ends: NDArray[np.int64]
+    bereaved: NDArray[np.int64]
+    view: View
+    features: Features
+
+    @property
+    def label(self) -> Labels:
+        """(k,) whether those told are one unit."""
+        return self.is_link[self.told]
+
+    @property
+    def weight(self) -> Numbers:
+        """(k,) how much those told count: a non-link for each end that tells it, as links are told by both."""
+        return np.where(self.is_link, 1.0, self.ends / 2)[self.told]
+
+    def judged(self, look: Look, score: Scores) -> Judged:
+        """With the scores of the candidates."""
+        weight, bereaved = (np.where(self.is_link, 0.0, ends / 2) for ends in (self.ends, self.bereaved))
+        truth = (self.is_link, weight, bereaved, self.view.positives, self.view.barred)
+        return Judged(look.pairs, look.features.layer, score, *truth)
+
+    @classmethod
+    def of(cls, graph: MultiplexGraph, view: View, look: Look) -> Lesson:
+        """``graph`` knows the truth."""
+        ends, bereaved = (nodes[look.pairs].sum(axis=1) for nodes in (view.touched, view.bereaved))
+        told = ends > 0
+        is_link = told & (graph.unit[look.pairs[:, 0]] == graph.unit[look.pairs[:, 1]])
+        return cls(told, is_link, ends, bereaved, view, look.rows(np.flatnonzero(told)))
+
+
+# ---- pairs that are no candidates ------------------------------------------------------------------------
+
+
+def _learn_others(
+    graph: MultiplexGraph,
+    views: Sequence[View],
+    further: Sequence[PairArray],
+    looks: Sequence[Look],
+    seed: int,
+    parameters: Hyperparameters,
+) -> Round | None:
+    """A classifier of pairs that are no candidates, from links that were missed; None if there are too few.
+
+    Hardly anything speaks for these pairs, but they are nearly all there are: the candidates' classifiers, had they to
+    learn from them as well, would tell candidates apart less well.
+    """
+    features, label, drawn, pairs_in_all = [], [], 0, 0.0
+    for view, non_links, look in zip(views, further, looks, strict=False):
+        known = pair_keys(look.pairs, graph.n_nodes)
+        missed, more = (
+            pairs[~np.isin(pair_keys(pairs, graph.n_nodes), known)] for pairs in (view.positives, non_links)
+        )
+        features.append(look.features.matrix(np.concatenate([missed, more])))
+        label.append(np.repeat([True, False], [len(missed), len(more)]))
+        kept = len(view.positives) / max(len(view.positives) + len(view.barred), 1)
+        drawn, pairs_in_all = drawn + len(non_links), pairs_in_all + kept * _pairs_of_touched(graph, view)
+    labels = np.concatenate(label)
+    if labels.sum() < _FEWEST_MISSED or labels.all():
+        return None
+    classifier = Classifier.fit(np.concatenate(features), labels, seed, parameters)
+    return Round(Ensemble([classifier]), Scale(float(np.log(min(drawn / pairs_in_all, 1)))))
+
+
+def _pairs_of_touched(graph: MultiplexGraph, view: View) -> float:
+    """How many pairs of touched nodes of two layers there are."""
+    size = np.bincount(graph.node_layer[view.touched], minlength=graph.n_layers).astype(np.float64)
+    return float((size.sum() ** 2 - (size**2).sum()) / 2)

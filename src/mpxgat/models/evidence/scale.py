@@ -1,0 +1,145 @@
+"""On which scale log-odds make an honest plan: two numbers, learned on links that were hidden again.
+
+A classifier's log-odds know a pair's rivals already, by its features; the plan lets the pairs of a node exclude each
+other once more. What is wanted is a plan that is right as often as it says. So shift and slope of the log-odds are
+chosen for the likelihood of the *plan's* probabilities at the pairs of which the truth is known.
+
+All these pairs have an end whose unit is known, so it has a counterpart; of the nodes that are asked about many have
+none, and what looks most like a counterpart of such a node is never one. Therefore some units of a fold are bereaved:
+their links may be no candidates, and their nodes stand for those without a counterpart. How much they count is read off
+the whole graph: the best scores of its nodes are a mixture of those of nodes with a counterpart and of bereaved ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize, nnls
+
+from mpxgat.matching.plan import Rivals
+
+Numbers = NDArray[np.float64]
+_MOST = 20.0  # times as much as another a bereaved node may count
+_QUANTILES = (0.2, 0.35, 0.5, 0.65, 0.8, 0.9)  # of the best scores of nodes with a counterpart; lower ones tell nothing
+_LEAST, _MISSED = 1e-9, 1e-5  # probabilities, and that of a link that is no candidate
+_TRIES, _MESSAGES = 40, 10
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A line from a classifier's log-odds to those that make a plan."""
+
+    shift: float = 0.0
+    slope: float = 1.0
+
+    def apply(self, score: Numbers) -> Numbers:
+        """(k,) of (k,)."""
+        return self.shift + self.slope * score
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The candidates of a fold and the truth about some.
+
+    pairs, layer    (m, 2) and of every node (n,)
+    score       (m,) by a classifier that has not learned from the fold
+    is_link     (m,) which are hidden links
+    weight      (m,) of those known to be none: a half for each end of which the truth is known
+    bereaved    (m,) the part of it that is due to bereaved ends
+    hidden      (h, 2) all hidden links but those
+    barred      (b, 2) links of bereaved units, which are no candidates
+    """
+
+    pairs: NDArray[np.int64]
+    layer: NDArray[np.int32]
+    score: Numbers
+    is_link: NDArray[np.bool_]
+    weight: Numbers
+    bereaved: Numbers
+    hidden: NDArray[np.int64]
+    barred: NDArray[np.int64]
+
+    @cached_property
+    def rivals(self) -> Rivals:
+        """Of the candidates."""
+        return Rivals(self.pairs, self.layer)
+
+    @property
+    def missed(self) -> int:
+        """Hidden links that are no candidates."""
+        return len(self.hidden) - int(self.is_link.sum())
+
+    @cached_property
+    def best(self) -> tuple[NDArray[np.int64], Numbers]:
+        """Places, ascending, of a node and a layer where it has candidates, and the best score of these."""
+        places = np.concatenate([self._places(self.pairs, side) for side in (0, 1)])
+        found, group = np.unique(places, return_inverse=True)
+        best = np.full(len(found), -np.inf)
+        np.maximum.at(best, group, np.tile(self.score, 2))
+        return found, best
+
+    def best_of(self, links: NDArray[np.int64]) -> Numbers:
+        """The best scores at both ends of links, as far as there are candidates."""
+        places, best = self.best
+        asked = np.concatenate([self._places(links, side) for side in (0, 1)])
+        return best[np.isin(places, asked)]
+
+    def _places(self, pairs: NDArray[np.int64], side: int) -> NDArray[np.int64]:
+        layers = int(self.layer.max(initial=0)) + 1
+        places: NDArray[np.int64] = pairs[:, side] * layers + self.layer[pairs[:, 1 - side]]
+        return places
+
+    def log_likelihood(self, scale: Scale, factor: float = 1.0) -> float:
+        """Of the plan, at the pairs of which the truth is known; bereaved ends count ``factor``."""
+        p = np.clip(self.rivals.plan(scale.apply(self.score), _MESSAGES).probability, _LEAST, 1 - _LEAST)
+        weight = self.weight + (factor - 1) * self.bereaved
+        none = weight > 0
+        return float(np.log(p[self.is_link]).sum() + (weight[none] * np.log1p(-p[none])).sum())
+
+
+def fit_scale(folds: Sequence[Judged], whole: Sequence[Judged]) -> Scale:
+    """From the folds' truth, and the scores of the whole graph by each classifier, of which nothing is told.
+
+    By Nelder and Mead's search from three points; a slope far from 1 must earn its place.
+    """
+    factor = bereaved_factor(folds, whole)
+
+    def loss(at: NDArray[np.float64]) -> float:
+        return float((at[1] - 1) ** 2 / 2 - sum(fold.log_likelihood(Scale(*at), factor) for fold in folds))
+
+    start = np.array([[0, 1], [1.5, 1], [1, 1.4]])
+    found = minimize(loss, start[0], method="Nelder-Mead", options={"maxfev": _TRIES, "initial_simplex": start})
+    return Scale(float(found.x[0]), float(found.x[1]))
+
+
+def likelihood(folds: Sequence[Judged], scale: Scale) -> float:
+    """Mean log-likelihood of the plan for each hidden link, non-links included; links that are no candidates too."""
+    told = sum(fold.log_likelihood(scale) for fold in folds)
+    missed = sum(fold.missed for fold in folds) * np.log(_MISSED)
+    return float((told + missed) / max(sum(len(fold.hidden) for fold in folds), 1))
+
+
+def bereaved_factor(folds: Sequence[Judged], whole: Sequence[Judged]) -> float:
+    """How much a bereaved node counts beside one with a counterpart, so that both are as many as in the whole graph.
+
+    Counts of nodes by their best score, in bins: those of the whole graph are the sum of x times the distribution of
+    nodes with a counterpart and y times that of the bereaved, by least squares with neither below 0. The whole graph is
+    scored by one classifier after the other, as the folds are: the mean of all would spread less.
+    """
+    paired, bereaved = (
+        np.concatenate([fold.best_of(links) for fold, links in zip(folds, each, strict=True)])
+        for each in ([fold.hidden for fold in folds], [fold.barred for fold in folds])
+    )
+    asked = np.concatenate([each.best[1] for each in whole])
+    if not len(paired) or not len(bereaved) or not len(asked):
+        return 1.0
+    bounds = np.append(np.unique(np.quantile(paired, _QUANTILES)), np.inf)
+    counts = [np.histogram(each, bounds)[0].astype(np.float64) for each in (paired, bereaved, asked)]
+    scale = 1 / np.sqrt(counts[2] + 1)
+    shares = np.stack([counts[0] / len(paired), counts[1] / len(bereaved)], axis=1)
+    (with_one, with_none), _ = nnls(shares * scale[:, None], counts[2] * scale)
+    return float(min(with_none / max(with_one, 1) * len(paired) / len(bereaved), _MOST))

@@ -1,0 +1,145 @@
+"""Where every node stands in its layer: short walks over nodes, computed once; and units that are known only softly.
+
+With A the links within layers and P = D⁻¹A one random step, the walks are
+
+    near P        far P + ½ P²        wide P + .6 P² + .36 P³
+
+A node visited by few says more than one visited by all: every column is divided by the root of its sum. The node itself
+is left out of its row. Only the largest entries of a row are kept, which bounds time and memory.
+
+Who is who in other layers changes from round to round, where these nodes lie does not. With S the node × unit matrix of
+the known links and M a soft matching (probabilities of open pairs), the soft units are S + ½ M S: a node lies wholly in
+its own unit, and half as probably as they match in the unit of another, so that two nodes matched with probability p
+share p in all, half in the unit of either. Seen through soft units the walks of any two layers, W (S + ½ M S), can be
+compared; a third layer where both are matched joins them as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+from sparse_dot_topn import sp_matmul_topn
+
+from mpxgat.graph import MultiplexGraph
+from mpxgat.pairs import unit_matrix
+
+NEAR, FAR, WIDE = "near", "far", "wide"
+_STEPS = {NEAR: (1.0,), FAR: (1.0, 0.5), WIDE: (1.0, 0.6, 0.36)}
+_SHARED = 0.5  # of a match that lies in the unit of either node
+_LARGEST, _FEWEST, _MOST = 256, 32, 2_000_000  # entries of a row, and about as many in all
+
+
+def entries_kept(n_nodes: int) -> int:
+    """Of a row, in a network of so many nodes."""
+    return min(_LARGEST, max(_FEWEST, _MOST // max(n_nodes, 1)))
+
+
+def constants() -> dict[str, float]:
+    """What changes the rows, by name: a classifier that learned with other values does not fit."""
+    steps = ((name, n, weight) for name, weights in _STEPS.items() for n, weight in enumerate(weights, 1))
+    return {f"surroundings.{name}, step {n}": weight for name, n, weight in steps} | {
+        "surroundings.shared": _SHARED,
+        "surroundings.largest entries": _LARGEST,
+        "surroundings.fewest entries": _FEWEST,
+        "surroundings.entries in all": _MOST,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """Of a graph's links within layers, whatever is known between them; float32.
+
+    links           (n, n) 0 or 1
+    walks           (n, n) by name
+    degree          (n,) log(1 + degree)
+    neighbour_degree    (n,) its mean over the neighbours
+    """
+
+    links: sparse.csr_array
+    walks: dict[str, sparse.csr_array]
+    degree: NDArray[np.float32]
+    neighbour_degree: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, graph: MultiplexGraph) -> Surroundings:
+        """Weights are not looked at."""
+        largest = min(_LARGEST, 2 * entries_kept(graph.n_nodes))
+        links = sparse.csr_array(graph.adjacency, dtype=np.float32)
+        links.data[:] = 1
+        step = sparse.csr_array(_over(links.sum(axis=1)) @ links)
+        powers = [step]
+        for _ in range(2):
+            powers.append(top_product(step, powers[-1], largest))
+        walks = {
+            name: _by_rarity(sum(weight * power for weight, power in zip(weights, powers, strict=False)), largest)
+            for name, weights in _STEPS.items()
+        }
+        degree = np.log1p(graph.degree).astype(np.float32)
+        return cls(links, walks, degree, step @ degree)
+
+
+@dataclass(frozen=True, eq=False)
+class SoftUnits:
+    """The known units of a graph, and by how much nodes lie in those of others.
+
+    matrix      (n, units) float32, entries up to 1
+    present     (units, L) how much of a unit lies in each layer, up to 1
+    """
+
+    matrix: sparse.csr_array
+    present: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, graph: MultiplexGraph, matching: sparse.csr_array | None) -> SoftUnits:
+        """``matching`` (n, n) holds probabilities of open pairs, both ways; None for none."""
+        matrix = sparse.csr_array(unit_matrix(graph), dtype=np.float32)
+        if matching is not None:
+            matrix = sparse.csr_array(matrix + _SHARED * (matching @ matrix))
+            np.minimum(matrix.data, 1, out=matrix.data)
+        entries = matrix.tocoo()
+        present = np.zeros((graph.n_units, graph.n_layers), dtype=np.float32)
+        np.add.at(present, (entries.col, graph.node_layer[entries.row]), entries.data)
+        return cls(matrix, np.minimum(present, 1))
+
+    @cached_property
+    def shared(self) -> tuple[sparse.csr_array, NDArray[np.float32]]:
+        """Matrix and presence of the units that lie in two layers at least: no other joins two layers."""
+        several = np.flatnonzero((self.present > 0).sum(axis=1) > 1)
+        return sparse.csr_array(self.matrix[:, several]), self.present[several]
+
+
+def top_product(left: sparse.csr_array, right: sparse.csr_array, k: int) -> sparse.csr_array:
+    """The k largest entries above 0 of every row of a product, float32; the product itself is never held."""
+    found = sp_matmul_topn(
+        sparse.csr_matrix(left), sparse.csr_matrix(right), k, threshold=0.0, n_threads=torch.get_num_threads()
+    )
+    found.sort_indices()
+    return sparse.csr_array(found)
+
+
+def largest_entries(rows: sparse.csr_array, k: int) -> sparse.csr_array:
+    """The k largest entries above 0 of every row, float32."""
+    if np.diff(rows.indptr).max(initial=0) <= k:
+        return rows
+    return top_product(rows, sparse.eye_array(rows.shape[1], dtype=np.float32, format="csr"), k)
+
+
+def _by_rarity(rows: sparse.csr_array, largest: int) -> sparse.csr_array:
+    """Own node left out, columns divided by the roots of their sums, largest entries kept."""
+    entries = rows.tocoo()
+    others = entries.row != entries.col
+    rows = sparse.csr_array(
+        (entries.data[others].astype(np.float32), (entries.row[others], entries.col[others])), shape=rows.shape
+    )
+    return largest_entries(sparse.csr_array(rows @ _over(np.sqrt(rows.sum(axis=0)))), largest)
+
+
+def _over(values: NDArray[np.floating]) -> sparse.dia_array:
+    """A diagonal of 1 / value, 0 where the value is 0; float32."""
+    value = np.asarray(values, dtype=np.float32)
+    return sparse.diags_array(np.divide(1, value, out=np.zeros_like(value), where=value > 0))

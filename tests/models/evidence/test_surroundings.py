@@ -1,0 +1,211 @@
+"""Walks over nodes and soft units against slow dense definitions."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+
+from mpxgat.models.evidence import surroundings as surroundings_module
+from mpxgat.models.evidence.surroundings import FAR, NEAR, WIDE, SoftUnits, Surroundings, largest_entries, top_product
+from tests.examples import graph_of, random_graph
+from tests.models.evidence.graphs import GRAPHS, dense_units, neighbours_of, some_matching
+
+every_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+
+
+def slow_step(graph):
+    step = np.zeros((graph.n_nodes, graph.n_nodes))
+    for node, near in enumerate(neighbours_of(graph)):
+        for other in near:
+            step[node, other] = 1 / len(near)
+    return step
+
+
+def slow_walks(graph):
+    """Own node left out, columns over the roots of their sums, nothing cut off."""
+    one = slow_step(graph)
+    plain = {NEAR: one, FAR: one + one @ one / 2, WIDE: one + 0.6 * one @ one + 0.36 * one @ one @ one}
+    found = {}
+    for name, rows in plain.items():
+        others = np.where(np.eye(graph.n_nodes, dtype=bool), 0, rows)
+        root = np.sqrt(others.sum(axis=0))
+        found[name] = np.divide(others, root, out=np.zeros_like(others), where=root > 0)
+    return found
+
+
+def same_entries(one, other):
+    return (
+        np.array_equal(one.indptr, other.indptr)
+        and np.array_equal(one.indices, other.indices)
+        and one.data.tobytes() == other.data.tobytes()
+    )
+
+
+# ---- walks -----------------------------------------------------------------------------------------------
+
+
+@every_graph
+def test_walks_are_those_of_the_definition(graph):
+    found = Surroundings.of(graph)
+    assert np.array_equal(found.links.toarray(), slow_step(graph) > 0)
+    for name, rows in slow_walks(graph).items():
+        assert found.walks[name].dtype == np.float32
+        assert found.walks[name].toarray() == pytest.approx(rows, abs=1e-5), name
+
+
+@every_graph
+def test_degrees_are_logs_and_those_of_neighbours_a_mean(graph):
+    found, near = Surroundings.of(graph), neighbours_of(graph)
+    degree = [np.log1p(len(there)) for there in near]
+    assert found.degree == pytest.approx(degree, abs=1e-6)
+    mean = [np.mean([degree[other] for other in there]) if there else 0 for there in near]
+    assert found.neighbour_degree == pytest.approx(mean, abs=1e-6)
+    assert found.degree.dtype == found.neighbour_degree.dtype == np.float32
+
+
+@every_graph
+def test_a_node_is_not_among_its_own_surroundings(graph):
+    for rows in Surroundings.of(graph).walks.values():
+        assert not rows.diagonal().any()
+
+
+@every_graph
+def test_they_say_nothing_about_links_between_layers(graph):
+    known, unknown = Surroundings.of(graph), Surroundings.of(graph.without(inter=graph.inter))
+    for name in (NEAR, FAR, WIDE):
+        assert same_entries(known.walks[name], unknown.walks[name])
+        layers = graph.node_layer[np.stack(known.walks[name].nonzero())]
+        assert np.array_equal(layers[0], layers[1])
+
+
+def test_weights_are_not_looked_at():
+    links = ["x.a x.b", "x.b x.c", "x.c x.d", "y.a y.b"]
+    plain = graph_of(*links)
+    weighted = replace(plain, intra_weight=np.array([5.0, 1.0, 0.5, 2.0]))
+    for name in (NEAR, FAR, WIDE):
+        assert same_entries(Surroundings.of(plain).walks[name], Surroundings.of(weighted).walks[name])
+
+
+def test_only_the_largest_entries_are_kept(monkeypatch):
+    graph = random_graph(35, people=60, layers=2, degree=6)
+    monkeypatch.setattr(surroundings_module, "_LARGEST", 10)
+    found = Surroundings.of(graph).walks
+    assert found[NEAR].toarray() == pytest.approx(slow_walks(graph)[NEAR], abs=1e-5)  # which has no more
+    for name in (FAR, WIDE):
+        assert np.diff(found[name].indptr).max() == 10
+
+
+# ---- soft units ------------------------------------------------------------------------------------------
+
+
+@every_graph
+def test_without_a_matching_units_are_the_known_ones(graph):
+    found = SoftUnits.of(graph, None)
+    assert np.array_equal(found.matrix.toarray(), dense_units(graph))
+    present = np.zeros((graph.n_units, graph.n_layers))
+    present[graph.unit, graph.node_layer] = 1
+    assert np.array_equal(found.present, present)
+
+
+@every_graph
+def test_half_of_a_match_lies_in_the_unit_of_either(graph):
+    matching = some_matching(graph)
+    found, known = SoftUnits.of(graph, matching), dense_units(graph)
+    soft = np.minimum(known + matching.toarray() @ known / 2, 1)
+    assert found.matrix.dtype == found.present.dtype == np.float32
+    assert found.matrix.toarray() == pytest.approx(soft, abs=1e-6)
+    present = np.stack([soft[graph.node_layer == layer].sum(axis=0) for layer in range(graph.n_layers)], axis=1)
+    assert found.present == pytest.approx(np.minimum(present, 1), abs=1e-5)
+
+
+def test_two_nodes_share_as_much_as_they_match():
+    graph = graph_of("x.a x.a", "y.b y.b", layers="xy")
+    matching = sparse.csr_array(np.array([[0, 0.3], [0.3, 0]], dtype=np.float32))
+    rows = SoftUnits.of(graph, matching).matrix.toarray()
+    assert rows[0] @ rows[1] == pytest.approx(0.3)
+
+
+def test_a_third_layer_joins_two_nodes():
+    """x.a and y.b are both known to match, more or less, z.c."""
+    graph = graph_of("x.a x.a", "y.b y.b", "z.c z.c", layers="xyz")
+    matching = np.zeros((3, 3), dtype=np.float32)
+    matching[0, 2] = matching[2, 0] = matching[1, 2] = matching[2, 1] = 0.8
+    rows = SoftUnits.of(graph, sparse.csr_array(matching)).matrix.toarray()
+    assert rows[0] @ rows[1] == pytest.approx(0.4 * 0.4)
+
+
+def test_no_entry_is_above_one():
+    """A node that is matched with several nodes of one known unit."""
+    graph = graph_of("x.a y.a", "y.a z.a", "w.b w.b", layers="xyzw")
+    node, unit = graph.index("b", "w"), graph.unit[graph.index("a", "x")]
+    matching = np.zeros((4, 4), dtype=np.float32)
+    matching[node, :3] = matching[:3, node] = 0.9
+    found = SoftUnits.of(graph, sparse.csr_array(matching))
+    assert found.matrix[node, unit] == 1  # not 1.35
+    assert found.matrix.max() == found.present.max() == 1
+
+
+@every_graph
+def test_only_units_of_two_layers_can_join_them(graph):
+    for matching in (None, some_matching(graph)):
+        found = SoftUnits.of(graph, matching)
+        several = (found.present > 0).sum(axis=1) > 1
+        units, present = found.shared
+        assert np.array_equal(units.toarray(), found.matrix.toarray()[:, several])
+        assert np.array_equal(present, found.present[several])
+
+
+# ---- products --------------------------------------------------------------------------------------------
+
+
+def some_rows(shape, seed, density=0.3):
+    rng = np.random.default_rng(seed)
+    return sparse.csr_array((rng.random(shape) * (rng.random(shape) < density)).astype(np.float32))
+
+
+@pytest.mark.parametrize("k", [1, 3, 100])
+def test_the_largest_entries_of_a_product(k):
+    left, right = some_rows((30, 20), 1), some_rows((20, 40), 2)
+    whole = left.toarray() @ right.toarray()
+    found = top_product(left, right, k)
+    assert found.dtype == np.float32
+    assert found.shape == whole.shape
+    assert found.has_sorted_indices
+    for row, all_ in enumerate(whole):
+        mine = found[[row]].toarray()[0]
+        kept = np.flatnonzero(mine)
+        assert len(kept) == min(k, np.count_nonzero(all_))
+        assert mine[kept] == pytest.approx(all_[kept], rel=1e-5)
+        assert sorted(mine[kept]) == pytest.approx(np.sort(all_)[len(all_) - len(kept) :], rel=1e-5)
+
+
+def test_a_product_of_nothing_is_empty():
+    found = top_product(sparse.csr_array((3, 4), dtype=np.float32), some_rows((4, 5), 1), 2)
+    assert found.shape == (3, 5)
+    assert found.nnz == 0
+    assert top_product(sparse.csr_array((0, 4), dtype=np.float32), some_rows((4, 5), 1), 2).shape == (0, 5)
+
+
+def test_the_largest_entries_of_rows():
+    rows = some_rows((30, 20), 3)
+    assert largest_entries(rows, 20) is rows
+    cut, whole = largest_entries(rows, 4).toarray(), rows.toarray()
+    kept = cut > 0
+    assert (kept.sum(axis=1) == np.minimum((whole > 0).sum(axis=1), 4)).all()
+    assert np.array_equal(cut[kept], whole[kept])
+    assert (np.where(kept, whole, np.inf).min(axis=1) >= np.where(kept, 0, whole).max(axis=1)).all()
+
+
+def test_the_number_of_threads_does_not_matter():
+    graph = random_graph(36, people=200, degree=8)
+    before, found = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            walks = Surroundings.of(graph).walks
+            found.append([*walks.values(), top_product(walks[WIDE], sparse.csr_array(walks[WIDE].T), 7)])
+    finally:
+        torch.set_num_threads(before)
+    assert all(same_entries(one, other) for one, other in zip(*found, strict=True))
