@@ -85,6 +85,13 @@ def reproducibility() -> dict[str, Any]:
 
 
 @cache
+def threads() -> int:
+    """As many as torch uses, but no more than there are processors: others would only wait for these."""
+    import torch  # which takes a second
+
+    return min(torch.get_num_threads(), os.cpu_count() or 1)
+
+
 def processor() -> str:
     """Who made this machine's processor: "intel", "amd", "arm" or "other"."""
     try:

@@ -15,11 +15,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from mpxgat.errors import TrainingError, printable
 from mpxgat.models.evidence.features import Features
+from mpxgat.system import threads
 
 if TYPE_CHECKING:
     import lightgbm
@@ -81,7 +81,7 @@ class Hyperparameters:
             "max_bin": self.bins,
             "deterministic": True,
             "force_col_wise": True,
-            "num_threads": torch.get_num_threads(),  # which changes nothing but the time
+            "num_threads": threads(),  # which changes nothing but the time
             "seed": seed % 2**31,
             "verbose": -1,
         }
@@ -128,7 +128,7 @@ class Classifier:
         return self._predict(features, pred_contrib=True)
 
     def _predict(self, features: Features, **what: bool) -> NDArray[np.float64]:
-        return np.array(self._booster.predict(features, num_threads=torch.get_num_threads(), **what), dtype=np.float64)
+        return np.array(self._booster.predict(features, num_threads=threads(), **what), dtype=np.float64)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """To be saved."""

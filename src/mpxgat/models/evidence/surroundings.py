@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy import sparse
 from sparse_dot_topn import sp_matmul_topn
 
 from mpxgat.graph import MultiplexGraph
 from mpxgat.pairs import unit_matrix
+from mpxgat.system import threads
 
 NEAR, FAR, WIDE = "near", "far", "wide"
 _STEPS = {NEAR: (1.0,), FAR: (1.0, 0.5), WIDE: (1.0, 0.6, 0.36)}
@@ -115,9 +115,7 @@ class SoftUnits:
 
 def top_product(left: sparse.csr_array, right: sparse.csr_array, k: int) -> sparse.csr_array:
     """The k largest entries above 0 of every row of a product, float32; the product itself is never held."""
-    found = sp_matmul_topn(
-        sparse.csr_matrix(left), sparse.csr_matrix(right), k, threshold=0.0, n_threads=torch.get_num_threads()
-    )
+    found = sp_matmul_topn(sparse.csr_matrix(left), sparse.csr_matrix(right), k, threshold=0.0, n_threads=threads())
     found.sort_indices()
     return sparse.csr_array(found)
 
