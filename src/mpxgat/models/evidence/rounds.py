@@ -176,7 +176,7 @@ class Joint:
                 raise ValueError("a saved candidate stands there twice")
         if ((probability < 0) | (probability > 1)).any():
             raise ValueError("a probability of the round before lies outside 0 to 1")
-        matching = soft_matching(before.astype(np.int64), probability, graph.n_nodes) if len(before) else None
+        matching = _both_ways(before.astype(np.int64), probability, graph.n_nodes) if len(before) else None
         return cls(InterFeatures(graph, Surroundings.of(graph), prior, matching, pairs), last, others, log_odds)
 
     @cached_property
@@ -224,8 +224,11 @@ def apply_rounds(
 def soft_matching(pairs: PairArray, probability: Numbers, n_nodes: int) -> sparse.csr_array:
     """(n, n) float32, both ways: the probabilities worth handing on."""
     kept = probability > _LEAST
-    first, second = pairs[kept].T
-    one_way = sparse.csr_array((probability[kept].astype(np.float32), (first, second)), shape=(n_nodes, n_nodes))
+    return _both_ways(pairs[kept], probability[kept], n_nodes)
+
+
+def _both_ways(pairs: PairArray, probability: Numbers, n_nodes: int) -> sparse.csr_array:
+    one_way = sparse.csr_array((probability.astype(np.float32), tuple(pairs.T)), shape=(n_nodes, n_nodes))
     return sparse.csr_array(one_way + one_way.T)
 
 

@@ -27,6 +27,7 @@ _MOST = 20.0  # times as much as another a bereaved node may count
 _QUANTILES = (0.2, 0.35, 0.5, 0.65, 0.8, 0.9)  # of the best scores of nodes with a counterpart; lower ones tell nothing
 _LEAST, _MISSED = 1e-9, 1e-5  # probabilities, and that of a link that is no candidate
 _TRIES, _MESSAGES = 40, 10
+_GENTLEST = 0.05  # slope: with none at all no score would matter
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Judged:
     is_link     (m,) which are hidden links
     weight      (m,) of those known to be none: a half for each end of which the truth is known
     bereaved    (m,) the part of it that is due to bereaved ends
-    hidden      (h, 2) all hidden links but those
+    hidden      (h, 2) all hidden links but the barred, those that are no candidates among them
     barred      (b, 2) links of bereaved units, which are no candidates
     """
 
@@ -113,7 +114,7 @@ def fit_scale(folds: Sequence[Judged], whole: Sequence[Judged]) -> Scale:
 
     start = np.array([[0, 1], [1.5, 1], [1, 1.4]])
     found = minimize(loss, start[0], method="Nelder-Mead", options={"maxfev": _TRIES, "initial_simplex": start})
-    return Scale(float(found.x[0]), float(found.x[1]))
+    return Scale(float(found.x[0]), max(float(found.x[1]), _GENTLEST))
 
 
 def likelihood(folds: Sequence[Judged], scale: Scale) -> float:
