@@ -58,7 +58,7 @@ def test_neighbours_that_may_be_the_same_are_named(model, monkeypatch):
     matching = some_matching(graph)
     monkeypatch.setattr(model._joint.features, "matching", matching)
     words, untold = set(), 0
-    for first, second in model.candidates(0, 1, 1).pairs.tolist():
+    for first, second in model.candidates(0, 1, 3).pairs.tolist():
         ours, theirs = (graph.adjacency[[node]].indices for node in (first, second))
         chances = sorted(matching[ours][:, theirs].data.tolist(), reverse=True)[:2]
         expected = [("probably" if chance >= 0.5 else "perhaps", chance) for chance in chances if chance >= 0.1]

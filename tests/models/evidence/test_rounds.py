@@ -262,7 +262,9 @@ def test_a_fold_reads_what_its_own_view_led_to(graph, looked, made_views, monkey
 class ByWalks:
     """A classifier that has learned nothing: surer the more similar two nodes are."""
 
-    n_features = n_trees = 0
+    @classmethod
+    def fit(cls, *given):
+        return cls()
 
     def score(self, features):
         return 8.0 * features[:, 18].astype(np.float64) + features[:, 27] - 5.0
@@ -286,7 +288,7 @@ def test_other_hidden_links_would_change_nothing_in_their_views(looked, monkeypa
     true = social(people=200, layers=2, seed=101, overlap=0.8, known=0.6)
     folds = [true.inter[number::2] for number in range(2)]
     false = rewired(true, folds[0])
-    monkeypatch.setattr(rounds_module, "_fit_without", lambda *given: ByWalks())
+    monkeypatch.setattr(rounds_module, "Linear", ByWalks)
     monkeypatch.setattr(rounds_module, "fit_scale", lambda *given: Scale())
     monkeypatch.setattr(rounds_module, "likelihood", _better_and_better())
     monkeypatch.setattr(rounds_module, "_learn_others", lambda *given: None)
@@ -339,14 +341,14 @@ def test_the_classifier_that_decides_in_a_fold_has_not_learned_from_it(graph, mo
                 lessons.append((given[-1], lesson))
             return lesson
 
-    class SpyClassifier(rounds_module.Classifier):
+    class SpyLinear(rounds_module.Linear):
         @classmethod
-        def fit(cls, features, label, *rest):
-            fitted.append((super().fit(features, label, *rest), features))
+        def fit(cls, features, *rest):
+            fitted.append((super().fit(features, *rest), features))
             return fitted[-1][0]
 
     monkeypatch.setattr(rounds_module, "Lesson", SpyLesson)
-    monkeypatch.setattr(rounds_module, "Classifier", SpyClassifier)
+    monkeypatch.setattr(rounds_module, "Linear", SpyLinear)
     monkeypatch.setattr(Look, "score", lambda look, by: asked.append((look, by.__self__)) or score(look, by))
     learn(graph, replace(QUICK, rounds=2))
     rows = {id(classifier): features for classifier, features in fitted}
@@ -440,7 +442,7 @@ def test_of_few_links_a_round_may_seem_a_little_worse(graph, made_views, monkeyp
 
 
 def test_a_round_learns_anew(learned):
-    one, other = (each.ensemble.classifiers[0].to_arrays()["trees"].tobytes() for each in learned.rounds[:2])
+    one, other = (each.ensemble.classifiers[0].to_arrays()["weight"].tobytes() for each in learned.rounds[:2])
     assert one != other
     assert all(len(each.ensemble.classifiers) == QUICK.splits for each in learned.rounds)
 
@@ -546,7 +548,7 @@ def test_a_grid_has_the_scores_of_the_list(graph, learned):
     listed = PairList(np.stack([end.ravel() for end in np.broadcast_arrays(grid.first, grid.second)], axis=1))
     found = learned.joint.score(grid)
     assert found.shape == (20, 30)
-    assert found.ravel() == pytest.approx(learned.joint.score(listed), abs=1e-6)
+    assert found.ravel() == pytest.approx(learned.joint.score(listed), abs=1e-5)
 
 
 def test_a_soft_matching_holds_what_is_worth_handing_on():

@@ -5,7 +5,16 @@ import pytest
 from scipy.special import expit
 
 from mpxgat.matching.plan import Rivals
-from mpxgat.models.evidence.scale import Judged, Scale, bereaved_factor, fit_scale, likelihood
+from mpxgat.models.evidence.scale import (
+    ANY_SHARE,
+    Judged,
+    Reading,
+    Scale,
+    bereaved_factor,
+    fit_scale,
+    likelihood,
+    lonely_share,
+)
 
 CANDIDATES = 3  # of a node
 
@@ -33,11 +42,6 @@ def judged(pairs, layer, score, label, *, weight=1.0, bereaved=0.0, missed=NONE,
     return Judged(pairs, layer, score, label, *weights, np.concatenate([pairs[label], missed]), barred)
 
 
-def nothing_told(fold):
-    none = np.zeros(len(fold.pairs))
-    return Judged(fold.pairs, fold.layer, fold.score, none > 0, none, none, NONE, NONE)
-
-
 def none_at_all():
     return judged(NONE, np.array([0, 1], dtype=np.int32), np.zeros(0), np.zeros(0) > 0)
 
@@ -50,7 +54,7 @@ def one_pair(score, *, label, **told):
 @pytest.mark.parametrize("planted", [Scale(0.0, 1.0), Scale(-1.5, 1.3), Scale(1.0, 0.6)], ids=str)
 def test_a_planted_scale_is_found_again(planted):
     folds = [stars(1500, planted, seed) for seed in range(3)]
-    found = fit_scale(folds, [none_at_all()])  # every link is told
+    found = fit_scale(folds, 0)  # every link is told
     assert found.shift == pytest.approx(planted.shift, abs=0.35)  # the search is cut short
     assert found.slope == pytest.approx(planted.slope, abs=0.15)
 
@@ -82,7 +86,10 @@ def mixture(with_one, with_none, *, told, seed=0):
 @pytest.mark.parametrize(("with_one", "with_none"), [(1000, 4000), (1000, 1000), (2000, 0)])
 def test_bereaved_nodes_count_as_many_times_as_there_are_nodes_without_a_counterpart(with_one, with_none):
     fold, whole = mixture(3000, 1500, told=True), mixture(with_one, with_none, told=False, seed=7)
-    assert bereaved_factor([fold], [whole]) == pytest.approx(with_none / with_one * 2, rel=0.25, abs=0.25)
+    lonely = lonely_share([fold], [whole])
+    assert lonely.value == pytest.approx(with_none / (with_one + with_none), abs=0.1)
+    assert 0 < lonely.variance < 0.01
+    assert bereaved_factor([fold], with_none / (with_one + with_none)) == pytest.approx(with_none / with_one * 2)
 
 
 def test_nodes_that_nothing_speaks_for_do_not_matter():
@@ -96,19 +103,35 @@ def test_nodes_that_nothing_speaks_for_do_not_matter():
         NONE,
         NONE,
     )
-    assert bereaved_factor([fold], [more]) == bereaved_factor([fold], [whole])
+    assert lonely_share([fold], [more]) == lonely_share([fold], [whole])
 
 
-def test_without_anything_to_compare_a_bereaved_node_counts_as_any():
+def test_without_anything_to_compare_nothing_is_read():
     fold = mixture(50, 20, told=True)
-    assert bereaved_factor([fold], [none_at_all()]) == 1
-    assert bereaved_factor([stars(20, Scale(), 1)], [fold]) == 1
-    assert bereaved_factor([none_at_all()], [fold]) == 1
+    assert lonely_share([fold], [none_at_all()]) == ANY_SHARE
+    assert lonely_share([stars(20, Scale(), 1)], [fold]) == ANY_SHARE
+    assert lonely_share([none_at_all()], [fold]) == ANY_SHARE
+    assert bereaved_factor([none_at_all()], 0.5) == 1
+
+
+def test_the_fewer_links_the_less_certain_a_reading():
+    whole = mixture(1000, 1000, told=False, seed=7)
+    few, many = (lonely_share([mixture(2 * count, count, told=True)], [whole]) for count in (30, 1500))
+    assert few.variance > 5 * many.variance
+
+
+def test_readings_count_by_their_precision():
+    found = Reading.pooled([Reading(0.2, 0.01), Reading(0.8, 0.03)])
+    assert (found.value, found.variance) == pytest.approx((0.35, 0.0075))
+
+
+def test_if_all_are_lonely_bereaved_nodes_count_much_but_not_without_bound():
+    assert bereaved_factor([mixture(50, 20, told=True)], 1.0) == 20
 
 
 def test_the_more_nodes_have_no_counterpart_the_less_the_plan_expects():
     fold = mixture(3000, 1500, told=True)
-    few, many = (fit_scale([fold], [mixture(1000, count, told=False, seed=7)]) for count in (200, 6000))
+    few, many = (fit_scale([fold], share) for share in (0.2, 0.85))
     assert many.shift < few.shift - 0.5
 
 
@@ -117,7 +140,7 @@ def test_the_more_nodes_have_no_counterpart_the_less_the_plan_expects():
 
 def test_the_plan_is_right_as_often_as_it_says():
     planted = Scale(-2.0, 1.5)
-    found = fit_scale([stars(1500, planted, seed) for seed in range(2)], [none_at_all()])
+    found = fit_scale([stars(1500, planted, seed) for seed in range(2)], 0)
     fresh = stars(3000, planted, 9)
     p = Rivals(fresh.pairs, fresh.layer).plan(found.apply(fresh.score)).probability
     assert p.sum() == pytest.approx(fresh.is_link.sum(), rel=0.1)
@@ -129,13 +152,13 @@ def test_the_plan_is_right_as_often_as_it_says():
 
 def test_nothing_to_learn_from_leaves_a_finite_scale():
     for folds in ([none_at_all()], [one_pair(1.0, label=True)], [one_pair(1.0, label=False)], [none_at_all()] * 3):
-        found = fit_scale(folds, [none_at_all()])
+        found = fit_scale(folds, 0)
         assert np.isfinite([found.shift, found.slope]).all()
 
 
 def test_the_same_input_gives_the_same_scale():
     folds = [stars(100, Scale(-1.0, 1.2), seed) for seed in range(2)]
-    assert fit_scale(folds, [nothing_told(folds[0])]) == fit_scale(folds, [nothing_told(folds[0])])
+    assert fit_scale(folds, 0.1) == fit_scale(folds, 0.1)
 
 
 # ---- likelihood ------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The classifier: boosted trees that turn features into log-odds, and say how much each feature added.
+"""Classifiers of pairs: boosted trees that turn features into log-odds, and ensembles of these or of regressions.
 
 LightGBM grows the trees: it is fast on two cores, keeps a model as plain text (nothing is executed on loading), and
 attributes a score exactly to its inputs (TreeSHAP: base + contributions = score).
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from mpxgat.errors import TrainingError, printable
 from mpxgat.models.evidence.features import Features
+from mpxgat.models.evidence.linear import Linear
 from mpxgat.system import threads
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class Ensemble:
     that has learned from everything is surer of itself, without being right as often.
     """
 
-    def __init__(self, classifiers: Sequence[Classifier]):
+    def __init__(self, classifiers: Sequence[Linear | Classifier]):
         """At least one."""
         self.classifiers = tuple(classifiers)
 
@@ -181,7 +182,7 @@ class Ensemble:
         """(k, f + 1): what each column added to the log-odds, and last the base; a row's sum is its score."""
         return self._mean(lambda classifier: classifier.contributions(features))
 
-    def _mean(self, answer: Callable[[Classifier], NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _mean(self, answer: Callable[[Linear | Classifier], NDArray[np.float64]]) -> NDArray[np.float64]:
         return mean_score([answer(each) for each in self.classifiers])
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -202,4 +203,5 @@ class Ensemble:
         expected = [str(number) for number in range(len(by_number))]
         if not by_number or by_number.keys() != set(expected):
             raise ValueError("the saved classifiers are not numbered from 0 on")
-        return cls([Classifier.from_arrays(by_number[number]) for number in expected])
+        parts = (by_number[number] for number in expected)
+        return cls([(Classifier if "trees" in part else Linear).from_arrays(part) for part in parts])

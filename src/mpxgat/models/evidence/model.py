@@ -24,11 +24,12 @@ from mpxgat.matching.match import Candidates, Matches, check_two_layers, match_a
 from mpxgat.matching.reasons import Explanation, unexplained
 from mpxgat.models.anchored import Anchored
 from mpxgat.models.base import Model, Positions, Scores, Settings, Vectors
-from mpxgat.models.evidence import inter_features, surroundings, walks
+from mpxgat.models.evidence import inter_features, linear, surroundings, walks
 from mpxgat.models.evidence.classifier import Classifier, Hyperparameters
 from mpxgat.models.evidence.features import column_names, matrix
 from mpxgat.models.evidence.inter_features import layer_prior
 from mpxgat.models.evidence.intra_features import IntraFeatures
+from mpxgat.models.evidence.linear import Linear
 from mpxgat.models.evidence.matching import EvidenceMatching
 from mpxgat.models.evidence.rounds import Joint, Round, apply_rounds, learn_inter
 from mpxgat.models.evidence.surroundings import Surroundings
@@ -58,14 +59,14 @@ class EvidenceSettings(Settings):
                         the protocols detach none, but users will ask about such nodes
     hidden_intra, hidden_inter      shares of links hidden for the classifier of intra links
     non_links           non-links drawn for each link
-    trees, leaves, rate of the boosted trees; each of four classifiers of inter links has half as many trees, that of
-                        intra links half as many again
+    trees, leaves, rate of the boosted trees that classify intra links, of which there are half as many again, and
+                        pairs of two layers that are no candidates; candidates are judged by logistic regression
     candidates          most similar nodes of a layer that are looked at for each node, by each of two kinds of walk, at
                         most: fewer where these would be more than 300,000 pairs in all
     """
 
     embeddings: str = "anchored"
-    rounds: int = 5
+    rounds: int = 8
     splits: int = 4
     detached: float = 0.05
     hidden_intra: float = 0.02
@@ -392,7 +393,9 @@ class Evidence(Model):
             "intra": self._settings.intra_hyperparameters.trees,
         }
         learned = [*self._rounds, *([self._others] if self._others else [])]
-        classifiers = [("inter", each) for one in learned for each in one.ensemble.classifiers]
+        classifiers: list[tuple[str, Linear | Classifier]] = [
+            ("inter", each) for one in learned for each in one.ensemble.classifiers
+        ]
         classifiers += [("intra", self._intra_classifier)] if self._intra_classifier else []
         for kind, each in classifiers:
             if each.n_features != len(columns[kind]):
@@ -420,7 +423,7 @@ def made_with(joint: Joint | None, intra: IntraFeatures) -> dict[str, Any]:
     """Versions, constants that change features or candidates, and the columns of both kinds of classifier."""
     return {
         "versions": {"mpxgat": __version__, **{name: version(name) for name in _LIBRARIES}},
-        "constants": walks.constants() | surroundings.constants() | inter_features.constants(),
+        "constants": walks.constants() | surroundings.constants() | inter_features.constants() | linear.constants(),
         "columns": {"inter": joint.features.names if joint else [], "intra": column_names(intra.columns)},
     }
 

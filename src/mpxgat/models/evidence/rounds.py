@@ -3,7 +3,7 @@
 Links are one to one, and neighbours of matched nodes match, so every decision is evidence for the next. A round
 
 1. looks at candidates through a soft matching (none at first; see `surroundings` and `inter_features`),
-2. learns classifiers on known links that are hidden again, cross-fitted over folds,
+2. learns logistic regressions on known links that are hidden again, cross-fitted over folds,
 3. scales their log-odds so that the one-to-one plan they make (`mpxgat.matching.plan`) is right as often as it says,
 4. and hands that plan to the next round as its soft matching.
 
@@ -33,7 +33,8 @@ from mpxgat.models.anchored import Anchored
 from mpxgat.models.evidence.classifier import Classifier, Ensemble, Hyperparameters, Scores, mean_score
 from mpxgat.models.evidence.features import Features, matrix
 from mpxgat.models.evidence.inter_features import InterFeatures, PairArray, entries_at
-from mpxgat.models.evidence.scale import Judged, Scale, fit_scale, likelihood
+from mpxgat.models.evidence.linear import Linear
+from mpxgat.models.evidence.scale import ANY_SHARE, Judged, Reading, Scale, fit_scale, likelihood, lonely_share
 from mpxgat.models.evidence.surroundings import Surroundings
 from mpxgat.models.rules import Rules
 from mpxgat.pairs import KnownUnits, PairList, Pairs, pair_keys, unit_matrix, unit_sizes
@@ -340,11 +341,11 @@ def learn_inter(
     views = make_views(graph, max(folds, _FEWEST_FOLDS), settings.detached, rng)  # one alone would hide all links
     further = [_further_pairs(graph, view, settings.non_links, rng) for view in views]
     look = partial(_look, surroundings, prior, settings.candidates)
-    parameters = settings.inter_hyperparameters.in_ensemble(len(views))
     matchings: list[sparse.csr_array | None] = [None] * (len(views) + 1)
     worth = _WORTH - _DOUBT / np.sqrt(max(sum(len(view.positives) for view in views), 1))
     rounds: list[Round] = []
     last: _Learned | None = None
+    lonely = ANY_SHARE
     for number in range(settings.rounds):
         known = [*((view.graph, view.barred) for view in views), (graph, None)]
         tasks = [(*each, matching) for each, matching in zip(known, matchings, strict=True)]
@@ -352,10 +353,10 @@ def learn_inter(
         lessons = [Lesson.of(graph, view, seen) for view, seen in zip(views, looks, strict=False)]
         if sum(len(lesson.label) > 0 for lesson in lessons) < _FEWEST_FOLDS:
             break  # some fold's classifier would have nothing to learn from
-        found = _Learned.of(graph, looks, lessons, seed + 1000 * number, parameters)
+        found = _Learned.of(graph, looks, lessons, seed + 1000 * number, lonely)
         if last is not None and found.likelihood < last.likelihood + worth * abs(last.likelihood):
             break
-        last = found
+        last, lonely = found, found.lonely
         rounds.append(found.round)
         matchings = found.matchings()
     if last is None:
@@ -373,6 +374,7 @@ class _Learned:
     lessons     of the folds
     log_odds    (m,) of every look's candidates, by classifiers that have not learned from its fold
     likelihood  see `mpxgat.models.evidence.scale`
+    lonely      the share of nodes without a counterpart, as read off in this round and those before
     """
 
     graph: MultiplexGraph
@@ -381,6 +383,7 @@ class _Learned:
     round: Round
     log_odds: Sequence[Scores]
     likelihood: float
+    lonely: Reading
 
     @classmethod
     def of(
@@ -389,19 +392,21 @@ class _Learned:
         looks: Sequence[Look],
         lessons: Sequence[Lesson],
         seed: int,
-        parameters: Hyperparameters,
+        before: Reading,
     ) -> _Learned:
-        """Learn from the lessons."""
-        classifiers = [_fit_without(fold, lessons, seed + fold, parameters) for fold in range(len(lessons))]
+        """Learn from the lessons: for every fold from those of the others. ``before`` is the last round's `lonely`."""
+        classifiers = [Linear.fit(*_all_but(fold, lessons), seed + fold) for fold in range(len(lessons))]
         scores = [look.score(each.score) for look, each in zip(looks, classifiers, strict=False)]
         told = zip(lessons, looks, scores, strict=False)
         judged = [lesson.judged(look, score) for lesson, look, score in told]
         nothing = Lesson.of(graph, View.of(graph), looks[-1])
         whole = [looks[-1].score(each.score) for each in classifiers]
-        scale = fit_scale(judged, [nothing.judged(looks[-1], score) for score in whole])
+        lonely = Reading.pooled([before, lonely_share(judged, [nothing.judged(looks[-1], score) for score in whole])])
+        scale = fit_scale(judged, lonely.value)
         scores.append(mean_score(whole))
         log_odds = [scale.apply(score) for score in scores]
-        return cls(graph, looks, lessons, Round(Ensemble(classifiers), scale), log_odds, likelihood(judged, scale))
+        learned = Round(Ensemble(classifiers), scale)
+        return cls(graph, looks, lessons, learned, log_odds, likelihood(judged, scale), lonely)
 
     @cached_property
     def _plans(self) -> list[Plan]:
@@ -444,13 +449,14 @@ class _Learned:
         return {name: float(np.mean(values)) for name, values in found.items() if values and len(views) > 1}
 
 
-def _fit_without(fold: int, lessons: Sequence[Lesson], seed: int, parameters: Hyperparameters) -> Classifier:
-    """A classifier that has learned from all lessons but one, unless there is no other."""
-    others = [lesson for number, lesson in enumerate(lessons) if number != fold] or lessons
-    features, label, weight = (
-        np.concatenate([getattr(lesson, name) for lesson in others]) for name in ("features", "label", "weight")
+def _all_but(fold: int, lessons: Sequence[Lesson]) -> tuple[Features, Labels, Numbers]:
+    """Features, labels and weights of all lessons but one."""
+    others = [lesson for number, lesson in enumerate(lessons) if number != fold]
+    return (
+        np.concatenate([lesson.features for lesson in others]),
+        np.concatenate([lesson.label for lesson in others]),
+        np.concatenate([lesson.weight for lesson in others]),
     )
-    return Classifier.fit(features, label, seed, parameters, weight)
 
 
 def _look(

@@ -8,6 +8,7 @@ All these pairs have an end whose unit is known, so it has a counterpart; of the
 none, and what looks most like a counterpart of such a node is never one. Therefore some units of a fold are bereaved:
 their links may be no candidates, and their nodes stand for those without a counterpart. How much they count is read off
 the whole graph: the best scores of its nodes are a mixture of those of nodes with a counterpart and of bereaved ones.
+With few known links a reading is uncertain; the share is the same in every round, so the mean over rounds is taken.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _MOST = 20.0  # times as much as another a bereaved node may count
 _QUANTILES = (0.2, 0.35, 0.5, 0.65, 0.8, 0.9)  # of the best scores of nodes with a counterpart; lower ones tell nothing
 _LEAST, _MISSED = 1e-9, 1e-5  # probabilities, and that of a link that is no candidate
 _TRIES, _MESSAGES = 40, 10
+_DRAWN, _LEAST_VARIANCE = 50, 1e-4  # samples that tell how uncertain a reading is, and what is always left
 _GENTLEST = 0.05  # slope: with none at all no score would matter
 
 
@@ -102,12 +104,12 @@ class Judged:
         return float(np.log(p[self.is_link]).sum() + (weight[none] * np.log1p(-p[none])).sum())
 
 
-def fit_scale(folds: Sequence[Judged], whole: Sequence[Judged]) -> Scale:
-    """From the folds' truth, and the scores of the whole graph by each classifier, of which nothing is told.
+def fit_scale(folds: Sequence[Judged], lonely: float) -> Scale:
+    """From the folds' truth, and the share of nodes that have no counterpart, see `lonely_share`.
 
     By Nelder and Mead's search from three points; a slope far from 1 must earn its place.
     """
-    factor = bereaved_factor(folds, whole)
+    factor = bereaved_factor(folds, lonely)
 
     def loss(at: NDArray[np.float64]) -> float:
         return float((at[1] - 1) ** 2 / 2 - sum(fold.log_likelihood(Scale(*at), factor) for fold in folds))
@@ -124,23 +126,66 @@ def likelihood(folds: Sequence[Judged], scale: Scale) -> float:
     return float((told + missed) / max(sum(len(fold.hidden) for fold in folds), 1))
 
 
-def bereaved_factor(folds: Sequence[Judged], whole: Sequence[Judged]) -> float:
-    """How much a bereaved node counts beside one with a counterpart, so that both are as many as in the whole graph.
+@dataclass(frozen=True)
+class Reading:
+    """An estimate and its variance."""
+
+    value: float
+    variance: float
+
+    @classmethod
+    def pooled(cls, readings: Sequence[Reading]) -> Reading:
+        """The mean, each counted by its precision; at least one."""
+        precision = np.array([1 / each.variance for each in readings])
+        value = (precision * [each.value for each in readings]).sum() / precision.sum()
+        return cls(float(value), float(1 / precision.sum()))
+
+
+ANY_SHARE = Reading(0.3, 0.09)  # what is assumed of `lonely_share` before anything is read
+
+
+def lonely_share(folds: Sequence[Judged], whole: Sequence[Judged]) -> Reading:
+    """The share of the whole graph's nodes, with candidates in a layer, that have no counterpart there.
+
+    whole   scored by one classifier after the other, as the folds are: the mean of all would spread less
 
     Counts of nodes by their best score, in bins: those of the whole graph are the sum of x times the distribution of
-    nodes with a counterpart and y times that of the bereaved, by least squares with neither below 0. The whole graph is
-    scored by one classifier after the other, as the folds are: the mean of all would spread less.
+    nodes with a counterpart and y times that of the bereaved, by least squares with neither below 0. How uncertain
+    that is shows when both distributions are drawn again from themselves.
     """
+    paired, bereaved = _best_scores(folds)
+    asked = np.concatenate([each.best[1] for each in whole])
+    if not len(paired) or not len(bereaved) or not len(asked):
+        return ANY_SHARE
+    bounds = np.concatenate([[-np.inf], np.unique(np.quantile(paired, _QUANTILES)), [np.inf]])
+    counts = [np.histogram(each, bounds)[0] for each in (paired, bereaved, asked)]
+    rng = np.random.default_rng(0)
+    drawn = [rng.multinomial(each.sum(), (each + 0.5) / (each + 0.5).sum(), _DRAWN) for each in counts[:2]]
+    again = [_share_of_second(one, other, counts[2]) for one, other in zip(*drawn, strict=True)]
+    found = _share_of_second(counts[0], counts[1], counts[2])
+    return Reading(found, float(np.var(again)) + _LEAST_VARIANCE)
+
+
+def _share_of_second(one: NDArray[np.int64], other: NDArray[np.int64], both: NDArray[np.int64]) -> float:
+    """How much of a mixture is of the second kind, from counts in bins, the lowest of which tells nothing."""
+    scale = 1 / np.sqrt(both[1:] + 1)
+    shares = np.stack([one[1:] / one.sum(), other[1:] / other.sum()], axis=1)
+    (first, second), _ = nnls(shares * scale[:, None], both[1:] * scale)
+    return float(second / max(first + second, 1))
+
+
+def bereaved_factor(folds: Sequence[Judged], lonely: float) -> float:
+    """How much a bereaved node counts beside one with a counterpart, so that their share is that of lonely nodes."""
+    paired, bereaved = map(len, _best_scores(folds))
+    if not paired or not bereaved:
+        return 1.0
+    return float(min(lonely * paired / max((1 - lonely) * bereaved, 1e-9), _MOST))
+
+
+def _best_scores(folds: Sequence[Judged]) -> tuple[Numbers, Numbers]:
+    """Of nodes with a counterpart, and of bereaved ones."""
     paired, bereaved = (
         np.concatenate([fold.best_of(links) for fold, links in zip(folds, each, strict=True)])
         for each in ([fold.hidden for fold in folds], [fold.barred for fold in folds])
     )
-    asked = np.concatenate([each.best[1] for each in whole])
-    if not len(paired) or not len(bereaved) or not len(asked):
-        return 1.0
-    bounds = np.append(np.unique(np.quantile(paired, _QUANTILES)), np.inf)
-    counts = [np.histogram(each, bounds)[0].astype(np.float64) for each in (paired, bereaved, asked)]
-    scale = 1 / np.sqrt(counts[2] + 1)
-    shares = np.stack([counts[0] / len(paired), counts[1] / len(bereaved)], axis=1)
-    (with_one, with_none), _ = nnls(shares * scale[:, None], counts[2] * scale)
-    return float(min(with_none / max(with_one, 1) * len(paired) / len(bereaved), _MOST))
+    return paired, bereaved
