@@ -426,13 +426,13 @@ def test_rounds_end_when_the_plan_gets_no_better(graph, monkeypatch, likelihoods
 
 @pytest.mark.parametrize(("more", "expected"), [(1e-6, 2), (-1e-6, 1)])
 def test_of_few_links_a_round_may_seem_a_little_worse(graph, made_views, monkeypatch, more, expected):
-    """By .7 over the root of the number of hidden links, less the .02 that it should be better."""
+    """By .5 over the root of the number of hidden links, less the .02 that it should be better."""
     calls = []
 
     def said(*given):
         calls.append(given)
         hidden = sum(len(view.positives) for view in made_views)
-        worse = 0.7 / np.sqrt(hidden) - 0.02
+        worse = 0.5 / np.sqrt(hidden) - 0.02
         assert worse > 0
         return -10.0 if len(calls) == 1 else -10 * (1 + worse) + more
 

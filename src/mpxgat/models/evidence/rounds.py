@@ -51,7 +51,7 @@ _PLENTY, _FEWEST_FOLDS = 10_000, 2  # hidden links of a fold after which no more
 _BEREAVED = 0.15  # of a fold's units, see `scale`
 _LEAST = 0.02  # probability that is handed to the next round
 _SMALLEST = 1e-12  # probability whose log-odds are asked for
-_WORTH, _DOUBT = 0.02, 0.7
+_WORTH, _DOUBT = 0.02, 0.5
 """By which share a round must better the likelihood of the hidden links' plan: the first, less the second over the root
 of their number. Of few links it is too uncertain to end by, and there rounds help most."""
 _MOST_NUMBERS = 1 << 28  # of candidates that are kept; more are computed when they are asked for
