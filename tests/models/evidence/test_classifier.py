@@ -21,8 +21,8 @@ def some_features(rows=2000, seed=0):
     return features, rng.random(rows) < 1 / (1 + np.exp(-odds))
 
 
-def learned(seed=0, weight=None):
-    return Classifier.fit(*some_features(), seed, QUICK, weight)
+def learned(seed=0):
+    return Classifier.fit(*some_features(), seed, QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -36,23 +36,6 @@ def test_it_learns(classifier):
     assert score.shape == (len(features),)
     assert score.dtype == np.float64
     assert auc(score[label], score[~label]) > 0.85
-
-
-@pytest.mark.parametrize(
-    ("rate", "size", "trees", "expected"),
-    [(0.05, 1, 300, 0.05), (0.05, 4, 150, 0.1), (0.1, 16, 75, 0.3), (0.5, 4, 150, 0.5)],
-)
-def test_classifiers_of_an_ensemble_have_fewer_trees_each(rate, size, trees, expected):
-    assert Hyperparameters(learning_rate=rate).in_ensemble(size) == Hyperparameters(
-        trees=trees, learning_rate=pytest.approx(expected)
-    )
-
-
-def test_a_row_counts_as_much_as_its_weight_says():
-    features, label = some_features()
-    plain, even, heavy = (learned(weight=weight) for weight in (None, np.ones(len(label)), np.where(label, 5.0, 1.0)))
-    assert even.score(features).tobytes() == plain.score(features).tobytes()
-    assert (heavy.score(features) - plain.score(features)).mean() == pytest.approx(np.log(5), abs=0.4)
 
 
 def test_contributions_and_base_add_up_to_the_score(classifier):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit, logit
+from threadpoolctl import threadpool_limits
 
 from mpxgat.models.evidence import linear as linear_module
 from mpxgat.models.evidence.linear import Linear
@@ -95,6 +96,17 @@ def test_the_same_seed_gives_the_same_weights():
     features, label, _ = planted(300)
     one, other = (Linear.fit(features, label, np.ones(300), 5) for _ in range(2))
     assert one.weight.tobytes() == other.weight.tobytes()
+
+
+def test_one_and_two_threads_find_the_same_weights():
+    rng = np.random.default_rng(0)
+    features, label = rng.gamma(1, size=(20_000, 50)).astype(np.float32), rng.random(20_000) < 0.02
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            fitted = Linear.fit(features, label, np.ones(len(label)), 0)
+            found.append((fitted.weight.tobytes(), fitted.score(features).tobytes()))
+    assert found[0] == found[1]
 
 
 def test_saved_and_loaded_it_scores_the_same(fitted):

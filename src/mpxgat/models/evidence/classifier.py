@@ -6,9 +6,8 @@ attributes a score exactly to its inputs (TreeSHAP: base + contributions = score
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from importlib import import_module
 from types import ModuleType
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 
 Scores = NDArray[np.float64]
-_FASTEST = 0.3  # learning rate that boosting still bears
 
 
 def trees_library() -> ModuleType:
@@ -57,17 +55,6 @@ class Hyperparameters:
     l2: float = 5.0
     random_thresholds: bool = True
     bins: int = 63
-
-    def in_ensemble(self, size: int) -> Hyperparameters:
-        """For each classifier of an ensemble: by the root of its size fewer trees of more weight.
-
-        An ensemble takes longer to ask than one classifier, and needs less of each. Held-out units of ff-tw-yt (seeds
-        100, 103, 104) and Drosophila (100), four classifiers: with 150 trees each AUC and likelihood are those with
-        300; with 75 the likelihood falls, and fewer matches are sure.
-        """
-        factor = math.sqrt(size)
-        rate = min(self.learning_rate * factor, max(self.learning_rate, _FASTEST))
-        return replace(self, trees=math.ceil(self.trees / factor), learning_rate=rate)
 
     def parameters(self, seed: int) -> dict[str, Any]:
         """As LightGBM names them."""
@@ -101,11 +88,10 @@ class Classifier:
         label: NDArray[Any],
         seed: int,
         parameters: Hyperparameters,
-        weight: NDArray[np.float64] | None = None,
     ) -> Classifier:
-        """Learn from (k, f) features and (k,) labels, 1 for a link; a weight says how many pairs a row stands for."""
+        """Learn from (k, f) features and (k,) labels, 1 for a link."""
         library = trees_library()
-        data = library.Dataset(features, label.astype(np.float64), weight=weight, free_raw_data=True)
+        data = library.Dataset(features, label.astype(np.float64), free_raw_data=True)
         return cls(library.train(parameters.parameters(seed), data, parameters.trees))
 
     @property

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
+from threadpoolctl import threadpool_limits
 
 from mpxgat.models.evidence.features import Features
 
@@ -56,9 +57,9 @@ class Linear:
         deviation = np.sqrt((terms**2).mean(axis=0))
         over = np.divide(1, deviation, out=np.zeros_like(deviation), where=deviation > _SETTLED)
         terms *= over
-        found = _ridge_regression(
-            np.concatenate([terms, np.ones((len(terms), 1))], axis=1), label[rows].astype(np.float64), weight
-        )
+        terms = np.concatenate([terms, np.ones((len(terms), 1))], axis=1)
+        with threadpool_limits(1, user_api="blas"):  # several threads would add in another order
+            found = _ridge_regression(terms, label[rows].astype(np.float64), weight)
         return cls(size, mean, found[:-1] * over, float(found[-1]))
 
     @property
@@ -74,8 +75,9 @@ class Linear:
     def score(self, features: Features) -> Numbers:
         """(k,) log-odds."""
         starts = range(0, len(features), _ROWS_AT_ONCE)
-        parts = [_terms(features[start : start + _ROWS_AT_ONCE], self.size) @ self.weight for start in starts]
-        return np.concatenate([np.zeros(0), *parts]) + (self.base - self.mean @ self.weight)
+        parts = (_terms(features[start : start + _ROWS_AT_ONCE], self.size) - self.mean for start in starts)
+        # By einsum: what BLAS adds up to depends on the number of threads and of rows.
+        return np.concatenate([np.zeros(0), *(np.einsum("ij,j->i", part, self.weight) for part in parts)]) + self.base
 
     def contributions(self, features: Features) -> Numbers:
         """(k, f + 1): what each column added to the log-odds, and last the base; a row's sum is its score."""
