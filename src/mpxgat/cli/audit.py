@@ -69,7 +69,7 @@ def audit(
     format: FormatOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show how MPXGAT's published AUC comes about: test links in the network, fake ones in their place, fair scoring.
+    """Show what MPXGAT's published AUC measures: test links in the network, fake ones in their place, fair scoring.
 
     The preset `reference` is trained at the settings published for the data set (or the defaults) on the training
     links, as the authors' code trains and as we do, and scored as their code scores and leak-free; so is the untrained
