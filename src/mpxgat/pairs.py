@@ -24,7 +24,6 @@ IntArray = NDArray[np.integer[Any]]
 FloatArray = NDArray[np.floating[Any]]
 Values = NDArray[np.float64]
 _Value = TypeVar("_Value", bound=np.generic)
-_PAIRS_AT_ONCE = 1 << 15
 _NUMBERS_AT_ONCE = 1 << 17  # stays in a cache: ten times faster than all at once
 _WORDS = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32), np.dtype(np.uint64))
 
@@ -248,12 +247,10 @@ class PairList:
         return self.first.shape
 
     def overlap(self, left: sparse.csr_array, right: sparse.csr_array) -> Values:
-        """Row by row, a bounded number at once."""
-        values = np.empty(self.shape)
-        for start in range(0, len(values), _PAIRS_AT_ONCE):
-            part = slice(start, start + _PAIRS_AT_ONCE)
-            values[part] = left[self.first[part]].multiply(right[self.second[part]]).sum(axis=1)
-        return values
+        """Row by row."""
+        from mpxgat.kernels import overlaps  # loading the compiler takes half a second
+
+        return overlaps(left, right, self.first, self.second)
 
     def dots(self, vectors: NDArray[np.float32]) -> Values:
         """Row by row, a bounded number at once."""

@@ -6,10 +6,12 @@ import ctypes
 import os
 import platform
 import sys
-from functools import cache
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from threading import local
+from typing import Any, TypeVar
 
 from mpxgat import __version__
 from mpxgat.errors import TrainingError
@@ -33,6 +35,9 @@ _CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.lim
 _FLOAT, _INDEX = 4, 8  # bytes
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # from malloc.h of glibc
 _LARGEST = 2**31 - 1
+_this_thread = local()
+Thing = TypeVar("Thing")
+Result = TypeVar("Result")
 ANY_THREADS = "same bytes on any number of threads"
 THESE_THREADS = "same bytes on this machine with this number of threads"
 
@@ -84,12 +89,32 @@ def reproducibility() -> dict[str, Any]:
     }
 
 
-@cache
 def threads() -> int:
-    """As many as torch uses, but no more than there are processors: others would only wait for these."""
+    """As many as torch uses, but no more than there are processors: others would only wait for these.
+
+    One within the threads of `side_by_side`.
+    """
+    if getattr(_this_thread, "is_one_of_several", False):
+        return 1
     import torch  # which takes a second
 
     return min(torch.get_num_threads(), os.cpu_count() or 1)
+
+
+def side_by_side(work: Callable[[Thing], Result], things: Sequence[Thing], most: int | None = None) -> list[Result]:
+    """What a function gives for each thing, in their order, by threads of this process, at most so many.
+
+    For work that holds no lock for long: products of SciPy, array operations of NumPy, `mpxgat.kernels`.
+    """
+    count = min(threads(), len(things), most or len(things))
+    if count <= 1:
+        return [work(thing) for thing in things]
+    with ThreadPoolExecutor(count, initializer=_become_one_of_several) as pool:
+        return list(pool.map(work, things))
+
+
+def _become_one_of_several() -> None:
+    _this_thread.is_one_of_several = True
 
 
 def processor() -> str:

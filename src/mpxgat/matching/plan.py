@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mpxgat.kernels import exchange_messages
+
 Numbers = NDArray[np.float64]
 _TURNS = 30  # of passing messages; they have settled by then
 _LARGEST = 15.0  # log-odds: beyond, a pair is sure of itself anyway
@@ -50,28 +52,15 @@ class Rivals:
         ]  # of a node and a layer
 
     @cached_property
-    def _groups(self) -> list[NDArray[np.int64]]:
-        """(k,) for both ends: the place, numbered from 0 on."""
-        return [np.unique(places, return_inverse=True)[1] for places in self._places]
+    def _groups(self) -> list[tuple[NDArray[np.int64], int]]:
+        """For both ends: (k,) the place, numbered from 0 on, and how many there are."""
+        found = (np.unique(places, return_inverse=True) for places in self._places)
+        return [(group.astype(np.int64), len(places)) for places, group in found]
 
     def plan(self, log_odds: Numbers, turns: int = _TURNS) -> Plan:
         """The plan for (k,) log-odds."""
-        left, right = self._groups
-        odds = np.exp(np.clip(log_odds, -2 * _LARGEST, _LARGEST))
-        from_left = from_right = np.ones(len(odds))
-        for _ in range(turns):
-            offered = [odds * from_right, odds * from_left]
-            new = [1 / (1 + _sums(group, mine) - mine) for group, mine in zip((left, right), offered, strict=True)]
-            # Halfway only: where pairs form a short cycle, messages would swing for ever.
-            from_left, from_right = (from_left + new[0]) / 2, (from_right + new[1]) / 2
-        alone = tuple(
-            1 / (1 + _sums(group, odds * message)) for group, message in ((left, from_right), (right, from_left))
-        )
+        (left, lefts), (right, rights) = self._groups
+        odds = np.exp(np.clip(log_odds, -2 * _LARGEST, _LARGEST)).astype(np.float64, copy=False)
+        from_left, from_right, *alone = exchange_messages(odds, left, right, lefts, rights, turns)
         probability = odds * np.minimum(from_right * alone[0], from_left * alone[1])
         return Plan(probability, (alone[0], alone[1]))
-
-
-def _sums(group: NDArray[np.int64], values: Numbers) -> Numbers:
-    """(k,) the sum over the group of each row."""
-    sums: Numbers = np.bincount(group, values).astype(np.float64, copy=False)[group]
-    return sums

@@ -21,7 +21,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from mpxgat.errors import MpxgatError, TrainingError, printable
-from mpxgat.system import fits
+from mpxgat.system import fits, side_by_side
 
 if TYPE_CHECKING:
     from mpxgat.distributed.group import Group
@@ -200,22 +200,28 @@ def is_worth_workers(engine: Engine, count: int) -> bool:
 
 
 def results(
-    engine: Engine, work: Callable[[Thing], Result], things: Sequence[Thing], need: int, what: str
-) -> Iterator[Result]:
+    engine: Engine,
+    work: Callable[[Thing], Result],
+    things: Sequence[Thing],
+    need: int,
+    what: str,
+    *,
+    in_threads: bool = False,
+) -> list[Result]:
     """What a function gives for each thing, in their order.
 
     need    bytes that a piece of work takes
     what    what a process did, for the TrainingError if one dies: "looked for candidates"
+    in_threads      where the engine has one job, threads of this process share the work; see `side_by_side`
     """
     count = at_once(engine, [need] * len(things))
     if not is_worth_workers(engine, count):
-        yield from map(work, things)
-        return
+        most = next((count for count in range(len(things), 1, -1) if fits(count * need)), 1)
+        return side_by_side(work, things, most if in_threads else 1)
     threads = max(1, (os.cpu_count() or 1) // count)
     with engine.workers(count) as pool:
         futures = [pool.submit(_on_threads, threads, work, thing) for thing in things]
-        while futures:
-            yield result_of(futures.pop(0), f"a process that {what} died")
+        return [result_of(future, f"a process that {what} died") for future in futures]
 
 
 def result_of(future: Future[Result], died: str, advice: str = "") -> Result:

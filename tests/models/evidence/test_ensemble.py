@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mpxgat.models.evidence.classifier import Classifier, Ensemble, Hyperparameters
-from mpxgat.models.evidence.linear import Linear
+from mpxgat.models.evidence.linear import Exercise, Linear, column_sizes
 
 QUICK = Hyperparameters(trees=5, smallest_leaf=20)
 
@@ -13,7 +13,10 @@ def classifier(seed, columns=4, *, trees=False):
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(500, columns)).astype(np.float32)
     label = rng.normal(size=500) < features[:, 0]
-    return Classifier.fit(features, label, seed, QUICK) if trees else Linear.fit(features, label, np.ones(500), seed)
+    if trees:
+        return Classifier.fit(features, label, seed, QUICK)
+    size = column_sizes([features])
+    return Linear.fit([Exercise.of(features, label, np.ones(500), size, 500, rng)], size)
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from threadpoolctl import threadpool_limits
 
-from mpxgat.models.evidence import linear as linear_module
-from mpxgat.models.evidence.linear import Linear
+from mpxgat.models.evidence.linear import Exercise, Linear, column_sizes, scores
+
+MANY = 10**6
 
 
 def planted(count, seed=0, base=-2.0):
@@ -17,10 +17,15 @@ def planted(count, seed=0, base=-2.0):
     return features, rng.random(count) < expit(odds), odds
 
 
+def fit(features, label, weight=None, *, most=MANY, start=None):
+    size = column_sizes([features])
+    weight = np.ones(len(label)) if weight is None else weight
+    return Linear.fit([Exercise.of(features, label, weight, size, most, np.random.default_rng(0))], size, start)
+
+
 @pytest.fixture(scope="module")
 def fitted():
-    features, label, _ = planted(4000)
-    return Linear.fit(features, label, np.ones(len(label)), 0)
+    return fit(*planted(4000)[:2])
 
 
 def test_planted_log_odds_are_found_again(fitted):
@@ -46,17 +51,16 @@ def test_contributions_and_base_add_up_to_the_score(fitted):
 def test_a_weight_says_how_many_pairs_a_row_stands_for():
     features, label, _ = planted(600)
     twice = np.concatenate([features, features[~label]]), np.concatenate([label, label[~label]])
-    one = Linear.fit(*twice, np.ones(len(twice[1])), 0)
-    other = Linear.fit(features, label, np.where(label, 1.0, 2.0), 0)
+    one = fit(*twice)
+    other = fit(features, label, np.where(label, 1.0, 2.0))
     # Means and deviations of columns are of rows, so the ridge differs a little.
     assert other.score(features) == pytest.approx(one.score(features), abs=0.1)
 
 
-def test_of_very_many_non_links_some_are_enough(monkeypatch):
+def test_of_very_many_non_links_some_are_enough():
     features, label, _ = planted(20_000, base=-4.0)
-    whole = Linear.fit(features, label, np.ones(len(label)), 0)
-    monkeypatch.setattr(linear_module, "_MOST_ROWS", 4000)
-    some = Linear.fit(features, label, np.ones(len(label)), 0)
+    whole = fit(features, label)
+    some = fit(features, label, most=4000)
     assert some.score(features).tobytes() != whole.score(features).tobytes()
     assert some.score(features) == pytest.approx(whole.score(features), abs=0.8)
     assert np.abs(some.score(features) - whole.score(features)).mean() < 0.15
@@ -66,7 +70,7 @@ def test_columns_that_say_nothing_or_reach_far_do_no_harm():
     features, label, odds = planted(4000)
     far = np.exp(8 * np.random.default_rng(3).normal(size=len(label)))
     odd = np.column_stack([features, np.zeros(len(label)), np.ones(len(label)), far]).astype(np.float32)
-    score = Linear.fit(odd, label, np.ones(len(label)), 0).score(odd)
+    score = fit(odd, label).score(odd)
     assert np.isfinite(score).all()
     assert np.corrcoef(score, odds)[0, 1] > 0.98
 
@@ -74,7 +78,7 @@ def test_columns_that_say_nothing_or_reach_far_do_no_harm():
 @pytest.mark.parametrize("label", [True, False])
 def test_of_one_class_alone_the_score_stays_finite(label):
     features = planted(200)[0]
-    score = Linear.fit(features, np.full(200, label), np.ones(200), 0).score(features)
+    score = fit(features, np.full(200, label)).score(features)
     assert np.isfinite(score).all()
     assert (score > 2).all() == label
     assert (score < -2).all() != label
@@ -82,7 +86,7 @@ def test_of_one_class_alone_the_score_stays_finite(label):
 
 def test_columns_that_tell_everything_stay_finite():
     features = np.repeat([[0.0], [1.0]], 50, axis=0).astype(np.float32)
-    fitted = Linear.fit(features, features[:, 0] > 0, np.ones(100), 0)
+    fitted = fit(features, features[:, 0] > 0)
     no, yes = fitted.score(np.array([[0.0], [1.0]], dtype=np.float32))
     assert -20 < no < logit(0.1)
     assert logit(0.9) < yes < 20
@@ -94,19 +98,29 @@ def test_no_pair_has_no_score(fitted):
 
 def test_the_same_seed_gives_the_same_weights():
     features, label, _ = planted(300)
-    one, other = (Linear.fit(features, label, np.ones(300), 5) for _ in range(2))
+    one, other = (fit(features, label, most=100) for _ in range(2))
     assert one.weight.tobytes() == other.weight.tobytes()
 
 
-def test_one_and_two_threads_find_the_same_weights():
-    rng = np.random.default_rng(0)
-    features, label = rng.gamma(1, size=(20_000, 50)).astype(np.float32), rng.random(20_000) < 0.02
-    found = []
-    for threads in (1, 2):
-        with threadpool_limits(threads):
-            fitted = Linear.fit(features, label, np.ones(len(label)), 0)
-            found.append((fitted.weight.tobytes(), fitted.score(features).tobytes()))
-    assert found[0] == found[1]
+def test_where_it_starts_does_not_matter(fitted):
+    features, label, _ = planted(4000)
+    again = fit(features, label, start=fit(*planted(300, seed=7)[:2]))
+    assert again.score(features) == pytest.approx(fitted.score(features), abs=0.02)
+
+
+def test_several_score_at_once_as_each_alone(fitted):
+    features, label, _ = planted(4000)
+    other = Linear.fit(
+        [Exercise.of(features, ~label, np.ones(4000), fitted.size, MANY, np.random.default_rng(0))], fitted.size
+    )
+    both = scores([fitted, other], features)
+    assert both[0].tobytes() == fitted.score(features).tobytes()
+    assert both[1].tobytes() == other.score(features).tobytes()
+
+
+def test_sizes_are_the_same_whole_or_in_parts():
+    features = planted(100)[0]
+    assert column_sizes([features[:30], features[30:]]) == pytest.approx(column_sizes([features]))
 
 
 def test_saved_and_loaded_it_scores_the_same(fitted):

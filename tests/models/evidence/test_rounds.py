@@ -1,12 +1,16 @@
 """Learning in rounds: what each fold's view hides stays hidden in all of them, and what is learned can be kept."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
+from mpxgat import system
 from mpxgat.build import with_inter_links
+from mpxgat.models.evidence import linear as linear_module
 from mpxgat.models.evidence import rounds as rounds_module
 from mpxgat.models.evidence.inter_features import InterFeatures, layer_prior
 from mpxgat.models.evidence.model import EvidenceSettings
@@ -177,6 +181,7 @@ def looked(monkeypatch):
             found.append((graph, matching, self))
 
     monkeypatch.setattr(rounds_module, "InterFeatures", Spy)
+    monkeypatch.setattr(system, "threads", lambda: 1)  # one look after the other
     return found
 
 
@@ -289,6 +294,9 @@ def test_other_hidden_links_would_change_nothing_in_their_views(looked, monkeypa
     folds = [true.inter[number::2] for number in range(2)]
     false = rewired(true, folds[0])
     monkeypatch.setattr(rounds_module, "Linear", ByWalks)
+    monkeypatch.setattr(
+        rounds_module, "scores", lambda classifiers, rows: np.stack([each.score(rows) for each in classifiers])
+    )
     monkeypatch.setattr(rounds_module, "fit_scale", lambda *given: Scale())
     monkeypatch.setattr(rounds_module, "likelihood", _better_and_better())
     monkeypatch.setattr(rounds_module, "_learn_others", lambda *given: None)
@@ -329,6 +337,23 @@ def _better_and_better():
     return lambda *given: -next(numbers)
 
 
+def test_one_and_two_threads_learn_the_same():
+    rng = np.random.default_rng(0)
+    lessons = [
+        SimpleNamespace(
+            features=rng.gamma(1, size=(8000, 50)).astype(np.float32),
+            label=rng.random(8000) < 0.02,
+            weight=np.ones(8000),
+        )
+        for _ in range(3)
+    ]
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append([each.weight.tobytes() for each in rounds_module._learn(lessons, 0, None)])
+    assert found[0] == found[1]
+
+
 def test_the_classifier_that_decides_in_a_fold_has_not_learned_from_it(graph, monkeypatch):
     lessons, fitted, asked = [], [], []
     of, score = rounds_module.Lesson.of, Look.score
@@ -343,21 +368,24 @@ def test_the_classifier_that_decides_in_a_fold_has_not_learned_from_it(graph, mo
 
     class SpyLinear(rounds_module.Linear):
         @classmethod
-        def fit(cls, features, *rest):
-            fitted.append((super().fit(features, *rest), features))
-            return fitted[-1][0]
+        def fit(cls, exercises, *rest):
+            found = super().fit(exercises, *rest)
+            fitted.append((found, exercises))
+            return found
 
     monkeypatch.setattr(rounds_module, "Lesson", SpyLesson)
     monkeypatch.setattr(rounds_module, "Linear", SpyLinear)
     monkeypatch.setattr(Look, "score", lambda look, by: asked.append((look, by.__self__)) or score(look, by))
     learn(graph, replace(QUICK, rounds=2))
-    rows = {id(classifier): features for classifier, features in fitted}
+    learned_from = {id(classifier): exercises for classifier, exercises in fitted}
     decided = 0
     for look, lesson in lessons:
         (classifier,) = (by for other, by in asked if other is look)
         same_round = [each for _, each in lessons[decided // 3 * 3 :][:3]]
-        others = [each.features for each in same_round if each is not lesson]
-        assert rows[id(classifier)].tobytes() == np.concatenate(others).tobytes()
+        size = linear_module.column_sizes([each.features for each in same_round])
+        others = [linear_module._terms(each.features, size) for each in same_round if each is not lesson]
+        given = [each.terms for each in learned_from[id(classifier)]]
+        assert [each.tobytes() for each in given] == [each.tobytes() for each in others]
         decided += 1
     assert decided == 6
 

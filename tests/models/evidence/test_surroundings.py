@@ -7,8 +7,9 @@ import pytest
 import torch
 from scipy import sparse
 
+from mpxgat.kernels import largest_of_product
 from mpxgat.models.evidence import surroundings as surroundings_module
-from mpxgat.models.evidence.surroundings import FAR, NEAR, WIDE, SoftUnits, Surroundings, largest_entries, top_product
+from mpxgat.models.evidence.surroundings import FAR, NEAR, WIDE, SoftUnits, Surroundings, largest_entries
 from tests.examples import graph_of, random_graph
 from tests.models.evidence.graphs import GRAPHS, dense_units, neighbours_of, some_matching
 
@@ -157,35 +158,12 @@ def test_only_units_of_two_layers_can_join_them(graph):
         assert np.array_equal(present, found.present[several])
 
 
-# ---- products --------------------------------------------------------------------------------------------
+# ---- the largest entries --------------------------------------------------------------------------------------------
 
 
 def some_rows(shape, seed, density=0.3):
     rng = np.random.default_rng(seed)
     return sparse.csr_array((rng.random(shape) * (rng.random(shape) < density)).astype(np.float32))
-
-
-@pytest.mark.parametrize("k", [1, 3, 100])
-def test_the_largest_entries_of_a_product(k):
-    left, right = some_rows((30, 20), 1), some_rows((20, 40), 2)
-    whole = left.toarray() @ right.toarray()
-    found = top_product(left, right, k)
-    assert found.dtype == np.float32
-    assert found.shape == whole.shape
-    assert found.has_sorted_indices
-    for row, all_ in enumerate(whole):
-        mine = found[[row]].toarray()[0]
-        kept = np.flatnonzero(mine)
-        assert len(kept) == min(k, np.count_nonzero(all_))
-        assert mine[kept] == pytest.approx(all_[kept], rel=1e-5)
-        assert sorted(mine[kept]) == pytest.approx(np.sort(all_)[len(all_) - len(kept) :], rel=1e-5)
-
-
-def test_a_product_of_nothing_is_empty():
-    found = top_product(sparse.csr_array((3, 4), dtype=np.float32), some_rows((4, 5), 1), 2)
-    assert found.shape == (3, 5)
-    assert found.nnz == 0
-    assert top_product(sparse.csr_array((0, 4), dtype=np.float32), some_rows((4, 5), 1), 2).shape == (0, 5)
 
 
 def test_the_largest_entries_of_rows():
@@ -205,7 +183,7 @@ def test_the_number_of_threads_does_not_matter():
         for threads in (1, 2):
             torch.set_num_threads(threads)
             walks = Surroundings.of(graph).walks
-            found.append([*walks.values(), top_product(walks[WIDE], sparse.csr_array(walks[WIDE].T), 7)])
+            found.append([*walks.values(), largest_of_product(walks[WIDE], sparse.csr_array(walks[WIDE].T), 7)])
     finally:
         torch.set_num_threads(before)
     assert all(same_entries(one, other) for one, other in zip(*found, strict=True))

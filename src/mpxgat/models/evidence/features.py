@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mpxgat.pairs import PairList, Pairs, Values
+from mpxgat.pairs import FloatArray, PairList, Pairs, Values
 
 Features = NDArray[np.float32]  # (k, f) of k pairs
 _ROWS_AT_ONCE = 1 << 16
@@ -25,7 +25,7 @@ class Column:
     reason: str
 
 
-Columns = Mapping[Column, Values]  # in the shape of the pairs
+Columns = Mapping[Column, FloatArray]  # in the shape of the pairs
 
 
 def matrix(columns: Columns) -> Features:

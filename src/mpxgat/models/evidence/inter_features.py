@@ -12,13 +12,13 @@ Pairs come with the node of the lower layer first; numbers of both nodes stand i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from mpxgat.graph import MultiplexGraph
+from mpxgat.kernels import compare_with_largest, largest_of_groups, largest_of_product, most_similar
 from mpxgat.matching.match import layer_pairs
 from mpxgat.models.evidence.features import DEGREES, Column, Features, column_names, matrix, matrix_of
 from mpxgat.models.evidence.surroundings import (
@@ -28,10 +28,9 @@ from mpxgat.models.evidence.surroundings import (
     SoftUnits,
     Surroundings,
     entries_kept,
-    largest_entries,
-    top_product,
 )
 from mpxgat.pairs import (
+    FloatArray,
     IntArray,
     KnownUnits,
     PairList,
@@ -120,7 +119,7 @@ class InterFeatures:
         largest = entries_kept(graph.n_nodes)
         mean, total = _over_copies(graph)
         self._rows = {
-            name: largest_entries(sparse.csr_array(mean @ (walk @ units)), largest)
+            name: largest_of_product(sparse.csr_array(mean @ walk), units, largest)
             for name, walk in surroundings.walks.items()
         }
         self._square = {name: np.asarray((rows * rows) @ present) for name, rows in self._rows.items()}  # (n, L)
@@ -148,16 +147,16 @@ class InterFeatures:
         """(k, f) the numbers of (k, 2) pairs."""
         return matrix_of(self.columns, pairs)
 
-    def columns(self, pairs: Pairs) -> dict[Column, Values]:
+    def columns(self, pairs: Pairs) -> dict[Column, FloatArray]:
         """Everything about some pairs, in their shape."""
         return self._columns(pairs, self._numbers(pairs))
 
-    def _columns(self, pairs: Pairs, numbers: dict[str, Values]) -> dict[Column, Values]:
-        found: dict[Column, Values] = {}
+    def _columns(self, pairs: Pairs, numbers: dict[str, Values]) -> dict[Column, FloatArray]:
+        found: dict[Column, FloatArray] = {}
         for name, value in numbers.items():
             found[Column(name, _REASON[name])] = value
             for what, number in self._rivals[name].columns(value, pairs, self.layer).items():
-                found[Column(f"{name}, {what}", COMPETITORS)] = number.astype(np.float64, copy=False)
+                found[Column(f"{name}, {what}", COMPETITORS)] = number
         found |= self._of_neighbours(pairs, found[Column(MATCHED, NEIGHBOURS)])
         found |= self._of_nodes(pairs)
         return found
@@ -187,7 +186,7 @@ class InterFeatures:
             found += numbers[ours, layer] * self._layers[theirs, layer]
         return found
 
-    def _of_neighbours(self, pairs: Pairs, matched: Values) -> dict[Column, Values]:
+    def _of_neighbours(self, pairs: Pairs, matched: FloatArray) -> dict[Column, FloatArray]:
         one, other = self._there(self._matchable, pairs), self._there(self._matchable, pairs, turned=True)
         numbers = {
             "matched of the first's that could": matched / np.maximum(one, _FEWEST),
@@ -198,8 +197,8 @@ class InterFeatures:
         }
         return {Column(name, NEIGHBOURS): value for name, value in numbers.items()}
 
-    def _of_nodes(self, pairs: Pairs) -> dict[Column, Values]:
-        found: dict[Column, Values] = {}
+    def _of_nodes(self, pairs: Pairs) -> dict[Column, FloatArray]:
+        found: dict[Column, FloatArray] = {}
         by_node = (
             ("degree", DEGREES, self._surroundings.degree, True),
             ("neighbours' degree", DEGREES, self._surroundings.neighbour_degree, True),
@@ -231,12 +230,10 @@ class InterFeatures:
         if not len(ours) or not len(theirs):
             return np.empty((0, 2), dtype=np.int64)
         keys = [_keys(self.matching[ours][:, theirs])]
-        for name in _SEARCHED:
-            one, other = self._scaled(name, ours, layer_b), self._scaled(name, theirs, layer_a)
-            keys += [
-                _keys(top_product(one, sparse.csr_array(other.T), k)),
-                _keys(sparse.csr_array(top_product(other, sparse.csr_array(one.T), k).T)),
-            ]
+        keys += [
+            most_similar(self._scaled(name, ours, layer_b), self._scaled(name, theirs, layer_a), k)
+            for name in _SEARCHED
+        ]
         key = np.unique(np.concatenate(keys))
         pairs = np.stack([ours[key // len(theirs)], theirs[key % len(theirs)]], axis=1).astype(np.int64)
         return pairs[~self.units.decided(pairs[:, 0], pairs[:, 1])]
@@ -295,32 +292,21 @@ class Competitors:
     def of(cls, pairs: PairArray, value: Values, layer: NDArray[np.int32]) -> Competitors:
         """``value`` (m,), none below 0, of (m, 2) candidates."""
         n, layers = len(layer), int(layer.max(initial=0)) + 1
-        largest = np.zeros((n * layers, KEPT), dtype=np.float32)
-        total = np.zeros(n * layers, dtype=np.float32)
+        largest, total = np.zeros((n * layers, KEPT), dtype=np.float32), np.zeros(n * layers)
         for side in (0, 1):
-            place = pairs[:, side] * layers + layer[pairs[:, 1 - side]]
-            total += np.bincount(place, value, n * layers).astype(np.float32)
-            order = np.lexsort((-value, place))
-            ordered = place[order]
-            begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(order) else order
-            rank = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
-            kept = rank < KEPT
-            largest[ordered[kept], rank[kept]] = value[order[kept]]
-        return cls(largest.reshape(n, layers, KEPT), total.reshape(n, layers))
+            largest_of_groups(pairs[:, side] * layers + layer[pairs[:, 1 - side]], value, largest, total)
+        return cls(largest.reshape(n, layers, KEPT), total.astype(np.float32).reshape(n, layers))
 
-    def columns(self, value: Values, pairs: Pairs, layer: NDArray[np.int32]) -> dict[str, NDArray[np.floating[Any]]]:
+    def columns(self, value: Values, pairs: Pairs, layer: NDArray[np.int32]) -> dict[str, FloatArray]:
         """Rank (up to KEPT), lead over the best other, share of the total, lead over the mean of the five best; each
         among the candidates of the first, then of the second.
         """
-        found: dict[str, NDArray[np.floating[Any]]] = {}
-        number = value.astype(np.float32)
+        found: dict[str, FloatArray] = {}
+        number, layers = value.astype(np.float32).ravel(), self.largest.shape[1]
+        known = (self.largest.reshape(-1, KEPT), self.total.ravel())
         for who, node, other in (("first", pairs.first, pairs.second), ("second", pairs.second, pairs.first)):
-            largest, total = self.largest[node, layer[other]], self.total[node, layer[other]]
-            at_least = number * (1 + _ROUNDING)  # a pair is not outdone by itself for rounding
-            rank = (largest > at_least[..., None]).sum(axis=-1)
-            best_other = np.where(largest[..., 0] > at_least, largest[..., 0], largest[..., 1])
-            found[f"rank among the {who}'s"] = rank.astype(np.float64)
-            found[f"lead among the {who}'s"] = number - best_other
-            found[f"share among the {who}'s"] = np.divide(number, total, out=np.zeros_like(number), where=total > 0)
-            found[f"lead over the {who}'s best"] = number - largest[..., :_BEST].mean(axis=-1)
+            place = np.ravel(node.astype(np.int64) * layers + layer[other])
+            names = (f"{what} the {who}'s" for what in ("rank among", "lead among", "share among"))
+            numbers = compare_with_largest(number, place, *known, _BEST, _ROUNDING)
+            found |= dict(zip((*names, f"lead over the {who}'s best"), numbers.reshape(4, *pairs.shape), strict=True))
         return found

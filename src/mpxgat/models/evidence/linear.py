@@ -7,21 +7,19 @@ logarithm, so that shares and heavy tails both have a straight line to lie on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from threadpoolctl import threadpool_limits
 
 from mpxgat.models.evidence.features import Features
 
 Numbers = NDArray[np.float64]
 _RIDGE = 3.0  # on weights of columns of deviation 1
 _FARTHEST, _LOGGED = 20.0, 10.0  # sizes of a column, beyond which it is cut off; and by which its logarithm is taken
-_MOST_ROWS = 60_000  # non-links learned from; more say hardly more
 _STEPS, _HALVINGS, _SETTLED = 20, 8, 1e-5
 _ROWS_AT_ONCE = 1 << 15
 
@@ -29,6 +27,46 @@ _ROWS_AT_ONCE = 1 << 15
 def constants() -> dict[str, float]:
     """What changes the terms, by name: weights that were learned with other values do not fit."""
     return {"linear.cut off": _FARTHEST, "linear.logged": _LOGGED}
+
+
+@dataclass(frozen=True, eq=False)
+class Exercise:
+    """Pairs to learn from: all links, and of the non-links as many as say enough, each standing for more.
+
+    terms       (k, 2f)
+    label       (k,)
+    weight      (k,) how many pairs a row stands for
+    """
+
+    terms: Numbers
+    label: NDArray[np.bool_]
+    weight: Numbers
+
+    @classmethod
+    def of(
+        cls,
+        features: Features,
+        label: NDArray[np.bool_],
+        weight: Numbers,
+        size: Numbers,
+        most: int,
+        rng: np.random.Generator,
+    ) -> Exercise:
+        """From (k, f) features of columns of the given size, (k,) labels and weights; at most so many non-links."""
+        non_links = np.flatnonzero(~label)
+        if len(non_links) > most:
+            drawn = rng.choice(non_links, most, replace=False)
+            rows = np.sort(np.concatenate([np.flatnonzero(label), drawn]))
+            features, label = features[rows], label[rows]
+            weight = weight[rows] * np.where(label, 1, len(non_links) / most)
+        return cls(_terms(features, size), label, weight)
+
+
+def column_sizes(parts: Sequence[Features]) -> Numbers:
+    """(f,) means of the absolute values of columns of which some rows are here, some there; at least one row."""
+    sums = np.sum([np.abs(part).sum(axis=0, dtype=np.float64) for part in parts], axis=0)
+    sizes: Numbers = sums / sum(len(part) for part in parts)
+    return sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,19 +85,19 @@ class Linear:
     base: float
 
     @classmethod
-    def fit(cls, features: Features, label: NDArray[np.bool_], weight: Numbers, seed: int) -> Linear:
-        """From (k, f) features, (k,) labels and (k,) numbers of pairs that a row stands for; one class may be empty."""
-        rows, weight = _some(label, weight, np.random.default_rng([seed, 3]))
-        size = np.abs(features).mean(axis=0, dtype=np.float64)
-        terms = _terms(features[rows], size)
+    def fit(cls, exercises: Sequence[Exercise], size: Numbers, start: Linear | None = None) -> Linear:
+        """From exercises of columns of the given size; one class may be empty. ``start`` is near what is looked for."""
+        terms = np.concatenate([each.terms for each in exercises])
+        label = np.concatenate([each.label for each in exercises]).astype(np.float64)
+        weight = np.concatenate([each.weight for each in exercises])
         mean = terms.mean(axis=0)
         terms -= mean
-        deviation = np.sqrt((terms**2).mean(axis=0))
+        deviation = np.sqrt(np.einsum("ij,ij->j", terms, terms) / max(len(terms), 1))
         over = np.divide(1, deviation, out=np.zeros_like(deviation), where=deviation > _SETTLED)
         terms *= over
         terms = np.concatenate([terms, np.ones((len(terms), 1))], axis=1)
-        with threadpool_limits(1, user_api="blas"):  # several threads would add in another order
-            found = _ridge_regression(terms, label[rows].astype(np.float64), weight)
+        at = None if start is None else np.append(start.weight * deviation, start.base)
+        found = _ridge_regression(terms, label, weight, at)
         return cls(size, mean, found[:-1] * over, float(found[-1]))
 
     @property
@@ -74,10 +112,8 @@ class Linear:
 
     def score(self, features: Features) -> Numbers:
         """(k,) log-odds."""
-        starts = range(0, len(features), _ROWS_AT_ONCE)
-        parts = (_terms(features[start : start + _ROWS_AT_ONCE], self.size) - self.mean for start in starts)
-        # By einsum: what BLAS adds up to depends on the number of threads and of rows.
-        return np.concatenate([np.zeros(0), *(np.einsum("ij,j->i", part, self.weight) for part in parts)]) + self.base
+        score: Numbers = scores([self], features)[0]
+        return score
 
     def contributions(self, features: Features) -> Numbers:
         """(k, f + 1): what each column added to the log-odds, and last the base; a row's sum is its score."""
@@ -102,14 +138,16 @@ class Linear:
         return cls(size, mean, weight, float(base[0]))
 
 
-def _some(label: NDArray[np.bool_], weight: Numbers, rng: np.random.Generator) -> tuple[NDArray[np.int64], Numbers]:
-    """All links, and of the non-links as many as say enough, each standing for more; in order."""
-    non_links = np.flatnonzero(~label)
-    if len(non_links) <= _MOST_ROWS:
-        return np.arange(len(label)), weight
-    drawn = rng.choice(non_links, _MOST_ROWS, replace=False)
-    rows = np.sort(np.concatenate([np.flatnonzero(label), drawn]))
-    return rows, weight[rows] * np.where(label[rows], 1, len(non_links) / _MOST_ROWS)
+def scores(classifiers: Sequence[Linear], features: Features) -> Numbers:
+    """(c, k) log-odds by every classifier, all of which learned from columns of one size."""
+    found = np.empty((len(classifiers), len(features)))
+    for start in range(0, len(features), _ROWS_AT_ONCE):
+        part = slice(start, start + _ROWS_AT_ONCE)
+        terms = _terms(features[part], classifiers[0].size)
+        for each, score in zip(classifiers, found, strict=True):
+            # By einsum: what BLAS adds up to depends on the number of threads and of rows.
+            score[part] = np.einsum("ij,j->i", terms, each.weight) + (each.base - each.mean @ each.weight)
+    return found
 
 
 def _terms(features: Features, size: Numbers) -> Numbers:
@@ -121,8 +159,11 @@ def _terms(features: Features, size: Numbers) -> Numbers:
     )
 
 
-def _ridge_regression(terms: Numbers, label: Numbers, weight: Numbers) -> Numbers:
-    """(t,) weights of (k, t) terms, the last of which is 1 and bears no ridge, by Newton's method."""
+def _ridge_regression(terms: Numbers, label: Numbers, weight: Numbers, start: Numbers | None) -> Numbers:
+    """(t,) weights of (k, t) terms, the last of which is 1 and bears no ridge, by Newton's method.
+
+    The caller limits BLAS to one thread: several would add in another order.
+    """
     ridge = np.full(terms.shape[1], _RIDGE)
     ridge[-1] = 1e-3  # of one class alone the base would have no bound
 
@@ -130,9 +171,10 @@ def _ridge_regression(terms: Numbers, label: Numbers, weight: Numbers) -> Number
         odds = terms @ at
         return float((weight * (np.logaddexp(0, odds) - label * odds)).sum() + (ridge * at**2).sum() / 2)
 
-    at = np.zeros(terms.shape[1])
-    links, pairs = float((weight * label).sum()), float(weight.sum())
-    at[-1] = np.log((links + 0.5) / (pairs - links + 0.5))
+    at = np.zeros(terms.shape[1]) if start is None else start
+    if start is None:
+        links, pairs = float((weight * label).sum()), float(weight.sum())
+        at[-1] = np.log((links + 0.5) / (pairs - links + 0.5))
     now = loss(at)
     for _ in range(_STEPS):
         chance = expit(terms @ at)

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logit
+from threadpoolctl import threadpool_limits
 
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
@@ -33,11 +34,12 @@ from mpxgat.models.anchored import Anchored
 from mpxgat.models.evidence.classifier import Classifier, Ensemble, Hyperparameters, Scores, mean_score
 from mpxgat.models.evidence.features import Features, matrix
 from mpxgat.models.evidence.inter_features import InterFeatures, PairArray, entries_at
-from mpxgat.models.evidence.linear import Linear
+from mpxgat.models.evidence.linear import Exercise, Linear, column_sizes, scores
 from mpxgat.models.evidence.scale import ANY_SHARE, Judged, Reading, Scale, fit_scale, likelihood, lonely_share
 from mpxgat.models.evidence.surroundings import Surroundings
 from mpxgat.models.rules import Rules
 from mpxgat.pairs import KnownUnits, PairList, Pairs, pair_keys, unit_matrix, unit_sizes
+from mpxgat.system import side_by_side
 from mpxgat.training.links import BetweenLayers
 from mpxgat.training.parallel import Engine, results
 
@@ -56,6 +58,7 @@ _WORTH, _DOUBT = 0.02, 0.5
 of their number. Of few links it is too uncertain to end by, and there rounds help most."""
 _MOST_NUMBERS = 1 << 28  # of candidates that are kept; more are computed when they are asked for
 _ROWS_AT_ONCE = 1 << 18
+_MOST_NON_LINKS = 60_000  # that a classifier learns from; more say hardly more
 _NODE_BYTES, _MOST_BYTES = 1 << 17, 8 << 30  # of a view
 _LEARNED = "learned from hidden links"
 
@@ -310,6 +313,12 @@ class Look:
         """(k, f) the numbers of some candidates."""
         return self.features.of_candidates(places) if self._kept is None else self._kept[places]
 
+    def score_by_all(self, classifiers: Sequence[Linear]) -> list[Scores]:
+        """(m,) of all candidates by every classifier, all of which learned from columns of one size."""
+        starts = range(0, len(self.pairs), _ROWS_AT_ONCE)
+        parts = [scores(classifiers, self.rows(slice(start, start + _ROWS_AT_ONCE))) for start in starts]
+        return list(np.concatenate([np.zeros((len(classifiers), 0)), *parts], axis=1))
+
     def score(self, score: Callable[[Features], Scores]) -> Scores:
         """(m,) of all candidates."""
         starts = range(0, len(self.pairs), _ROWS_AT_ONCE)
@@ -345,18 +354,17 @@ def learn_inter(
     worth = _WORTH - _DOUBT / np.sqrt(max(sum(len(view.positives) for view in views), 1))
     rounds: list[Round] = []
     last: _Learned | None = None
-    lonely = ANY_SHARE
     for number in range(settings.rounds):
         known = [*((view.graph, view.barred) for view in views), (graph, None)]
         tasks = [(*each, matching) for each, matching in zip(known, matchings, strict=True)]
-        looks = list(results(engine, look, tasks, _view_bytes(graph), _LEARNED))
+        looks = results(engine, look, tasks, _view_bytes(graph), _LEARNED, in_threads=True)
         lessons = [Lesson.of(graph, view, seen) for view, seen in zip(views, looks, strict=False)]
         if sum(len(lesson.label) > 0 for lesson in lessons) < _FEWEST_FOLDS:
             break  # some fold's classifier would have nothing to learn from
-        found = _Learned.of(graph, looks, lessons, seed + 1000 * number, lonely)
+        found = _Learned.of(graph, looks, lessons, seed + 1000 * number, last)
         if last is not None and found.likelihood < last.likelihood + worth * abs(last.likelihood):
             break
-        last, lonely = found, found.lonely
+        last = found
         rounds.append(found.round)
         matchings = found.matchings()
     if last is None:
@@ -372,6 +380,8 @@ class _Learned:
 
     looks       at the views of the folds, and last at the whole graph
     lessons     of the folds
+    classifiers     of the folds, each of which has learned from the lessons of the others
+    round       what is kept of it
     log_odds    (m,) of every look's candidates, by classifiers that have not learned from its fold
     likelihood  see `mpxgat.models.evidence.scale`
     lonely      the share of nodes without a counterpart, as read off in this round and those before
@@ -380,6 +390,7 @@ class _Learned:
     graph: MultiplexGraph
     looks: Sequence[Look]
     lessons: Sequence[Lesson]
+    classifiers: Sequence[Linear]
     round: Round
     log_odds: Sequence[Scores]
     likelihood: float
@@ -392,28 +403,27 @@ class _Learned:
         looks: Sequence[Look],
         lessons: Sequence[Lesson],
         seed: int,
-        before: Reading,
+        before: _Learned | None,
     ) -> _Learned:
-        """Learn from the lessons: for every fold from those of the others. ``before`` is the last round's `lonely`."""
-        classifiers = [Linear.fit(*_all_but(fold, lessons), seed + fold) for fold in range(len(lessons))]
-        scores = [look.score(each.score) for look, each in zip(looks, classifiers, strict=False)]
+        """Learn from the lessons: for every fold from those of the others. ``before`` is what the last round was."""
+        classifiers = _learn(lessons, seed, before.classifiers if before else None)
+        scores = side_by_side(lambda each: each[0].score(each[1].score), list(zip(looks, classifiers, strict=False)))
         told = zip(lessons, looks, scores, strict=False)
         judged = [lesson.judged(look, score) for lesson, look, score in told]
         nothing = Lesson.of(graph, View.of(graph), looks[-1])
-        whole = [looks[-1].score(each.score) for each in classifiers]
-        lonely = Reading.pooled([before, lonely_share(judged, [nothing.judged(looks[-1], score) for score in whole])])
-        scale = fit_scale(judged, lonely.value)
+        whole = looks[-1].score_by_all(classifiers)
+        reading = lonely_share(judged, [nothing.judged(looks[-1], score) for score in whole])
+        lonely = Reading.pooled([before.lonely if before else ANY_SHARE, reading])
+        scale = fit_scale(judged, lonely.value, before.round.scale if before else None)
         scores.append(mean_score(whole))
         log_odds = [scale.apply(score) for score in scores]
         learned = Round(Ensemble(classifiers), scale)
-        return cls(graph, looks, lessons, learned, log_odds, likelihood(judged, scale), lonely)
+        return cls(graph, looks, lessons, classifiers, learned, log_odds, likelihood(judged, scale), lonely)
 
     @cached_property
     def _plans(self) -> list[Plan]:
-        return [
-            Rivals(look.pairs, self.graph.node_layer).plan(odds)
-            for look, odds in zip(self.looks, self.log_odds, strict=True)
-        ]
+        given = list(zip(self.looks, self.log_odds, strict=True))
+        return side_by_side(lambda each: Rivals(each[0].pairs, self.graph.node_layer).plan(each[1]), given)
 
     def matchings(self) -> list[sparse.csr_array | None]:
         """What every view hands to the next round."""
@@ -436,7 +446,7 @@ class _Learned:
         (But for the one classifier of pairs that are no candidates, which has learned from a part of them.)
         """
         found: dict[str, list[float]] = {EVIDENCE: [], Anchored.name: [], Rules.name: []}
-        parts = zip(views, further, self.looks, self.round.ensemble.classifiers, self.log_odds, strict=False)
+        parts = zip(views, further, self.looks, self.classifiers, self.log_odds, strict=False)
         for view, non_links, look, classifier, log_odds in parts:
             if len(view.positives) and len(non_links):
                 alone = Round(Ensemble([classifier]), self.round.scale)
@@ -449,14 +459,23 @@ class _Learned:
         return {name: float(np.mean(values)) for name, values in found.items() if values and len(views) > 1}
 
 
-def _all_but(fold: int, lessons: Sequence[Lesson]) -> tuple[Features, Labels, Numbers]:
-    """Features, labels and weights of all lessons but one."""
-    others = [lesson for number, lesson in enumerate(lessons) if number != fold]
-    return (
-        np.concatenate([lesson.features for lesson in others]),
-        np.concatenate([lesson.label for lesson in others]),
-        np.concatenate([lesson.weight for lesson in others]),
-    )
+def _learn(lessons: Sequence[Lesson], seed: int, before: Sequence[Linear] | None) -> list[Linear]:
+    """For every fold a classifier from the lessons of all others; ``before`` are those of the last round."""
+    size = column_sizes([lesson.features for lesson in lessons])
+    most = _MOST_NON_LINKS // max(len(lessons) - 1, 1)
+    rngs = np.random.default_rng([seed, 3]).spawn(len(lessons))
+
+    def exercise(number: int) -> Exercise:
+        lesson = lessons[number]
+        return Exercise.of(lesson.features, lesson.label, lesson.weight, size, most, rngs[number])
+
+    def learn(fold: int) -> Linear:
+        others = [each for number, each in enumerate(exercises) if number != fold]
+        return Linear.fit(others, size, before[fold] if before else None)
+
+    exercises = side_by_side(exercise, range(len(lessons)))
+    with threadpool_limits(1, user_api="blas"):  # several threads would add in another order
+        return side_by_side(learn, range(len(lessons)))
 
 
 def _look(

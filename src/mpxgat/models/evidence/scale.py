@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize, nnls
 
 from mpxgat.matching.plan import Rivals
+from mpxgat.system import side_by_side
 
 Numbers = NDArray[np.float64]
 _MOST = 20.0  # times as much as another a bereaved node may count
 _QUANTILES = (0.2, 0.35, 0.5, 0.65, 0.8, 0.9)  # of the best scores of nodes with a counterpart; lower ones tell nothing
 _LEAST, _MISSED = 1e-9, 1e-5  # probabilities, and that of a link that is no candidate
-_TRIES, _MESSAGES = 40, 10
+_TRIES, _TRIES_NEARBY, _MESSAGES = 40, 25, 10
+_NEARBY = ((0.0, 0.0), (-0.7, 0.0), (-0.3, -0.1))
 _DRAWN, _LEAST_VARIANCE = 50, 1e-4  # samples that tell how uncertain a reading is, and what is always left
 _GENTLEST = 0.05  # slope: with none at all no score would matter
 
@@ -104,18 +106,23 @@ class Judged:
         return float(np.log(p[self.is_link]).sum() + (weight[none] * np.log1p(-p[none])).sum())
 
 
-def fit_scale(folds: Sequence[Judged], lonely: float) -> Scale:
+def fit_scale(folds: Sequence[Judged], lonely: float, before: Scale | None = None) -> Scale:
     """From the folds' truth, and the share of nodes that have no counterpart, see `lonely_share`.
 
-    By Nelder and Mead's search from three points; a slope far from 1 must earn its place.
+    By Nelder and Mead's search from three points, near the scale before if there is one; a slope far from 1 must earn
+    its place.
     """
     factor = bereaved_factor(folds, lonely)
 
     def loss(at: NDArray[np.float64]) -> float:
-        return float((at[1] - 1) ** 2 / 2 - sum(fold.log_likelihood(Scale(*at), factor) for fold in folds))
+        told = side_by_side(lambda fold: fold.log_likelihood(Scale(*at), factor), folds)
+        return float((at[1] - 1) ** 2 / 2 - sum(told))
 
     start = np.array([[0, 1], [1.5, 1], [1, 1.4]])
-    found = minimize(loss, start[0], method="Nelder-Mead", options={"maxfev": _TRIES, "initial_simplex": start})
+    if before is not None:
+        start = np.array([before.shift, before.slope]) + _NEARBY
+    tries = _TRIES if before is None else _TRIES_NEARBY
+    found = minimize(loss, start[0], method="Nelder-Mead", options={"maxfev": tries, "initial_simplex": start})
     return Scale(float(found.x[0]), max(float(found.x[1]), _GENTLEST))
 
 

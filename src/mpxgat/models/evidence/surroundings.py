@@ -22,11 +22,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sparse_dot_topn import sp_matmul_topn
 
 from mpxgat.graph import MultiplexGraph
+from mpxgat.kernels import largest_of_product, places_of_largest
 from mpxgat.pairs import unit_matrix
-from mpxgat.system import threads
 
 NEAR, FAR, WIDE = "near", "far", "wide"
 _STEPS = {NEAR: (1.0,), FAR: (1.0, 0.5), WIDE: (1.0, 0.6, 0.36)}
@@ -74,7 +73,7 @@ class Surroundings:
         step = sparse.csr_array(_over(links.sum(axis=1)) @ links)
         powers = [step]
         for _ in range(2):
-            powers.append(top_product(step, powers[-1], largest))
+            powers.append(largest_of_product(step, powers[-1], largest))
         walks = {
             name: _by_rarity(sum(weight * power for weight, power in zip(weights, powers, strict=False)), largest)
             for name, weights in _STEPS.items()
@@ -113,18 +112,14 @@ class SoftUnits:
         return sparse.csr_array(self.matrix[:, several]), self.present[several]
 
 
-def top_product(left: sparse.csr_array, right: sparse.csr_array, k: int) -> sparse.csr_array:
-    """The k largest entries above 0 of every row of a product, float32; the product itself is never held."""
-    found = sp_matmul_topn(sparse.csr_matrix(left), sparse.csr_matrix(right), k, threshold=0.0, n_threads=threads())
-    found.sort_indices()
-    return sparse.csr_array(found)
-
-
 def largest_entries(rows: sparse.csr_array, k: int) -> sparse.csr_array:
-    """The k largest entries above 0 of every row, float32."""
-    if np.diff(rows.indptr).max(initial=0) <= k:
+    """The k largest entries of every row, none of them below 0."""
+    count = np.diff(rows.indptr)
+    if count.max(initial=0) <= k:
         return rows
-    return top_product(rows, sparse.eye_array(rows.shape[1], dtype=np.float32, format="csr"), k)
+    kept = places_of_largest(rows.indptr, rows.data, k)
+    starts = np.concatenate([[0], np.cumsum(np.minimum(count, k))]).astype(rows.indptr.dtype)
+    return sparse.csr_array((rows.data[kept], rows.indices[kept], starts), shape=rows.shape)
 
 
 def _by_rarity(rows: sparse.csr_array, largest: int) -> sparse.csr_array:

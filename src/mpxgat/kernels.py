@@ -1,0 +1,343 @@
+"""Loops over sparse rows and pairs that NumPy and SciPy would need many passes or large copies for; compiled by Numba.
+
+Compiled loops are single-threaded, add in a fixed order and hold no lock, so that they can run side by side in threads.
+They are compiled when they are first called and kept on disk, where that can be written to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from mpxgat.system import side_by_side
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+Numbers = NDArray[np.float64]
+Places = NDArray[np.int64]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_ROWS_AT_ONCE = 1 << 13
+_NOTHING = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32))
+
+
+def _compiled(function: _Function) -> _Function:
+    """To machine code, kept on disk; where no folder can be written to it is made again by every process."""
+    try:
+        return cast(_Function, numba.njit(nogil=True, cache=True)(function))
+    except RuntimeError:  # "cannot cache function"
+        return cast(_Function, numba.njit(nogil=True)(function))
+
+
+# ---- overlaps of sparse rows -----------------------------------------------------------------------------
+
+
+def overlaps(
+    left: sparse.csr_array, right: sparse.csr_array, first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]
+) -> Numbers:
+    """(k,) <left_i, right_j> of sparse rows (n, d) at (k,) pairs; quickest where pairs of one i come together."""
+    first, second = (np.ascontiguousarray(nodes, dtype=np.int64) for nodes in (first, second))
+    rows = (left.indptr, left.indices, left.data, right.indptr, right.indices, right.data)
+    return _overlaps(first, second, *rows, left.shape[1])
+
+
+@_compiled
+def _overlaps(
+    first: Places,
+    second: Places,
+    left_start: NDArray[Any],
+    left_column: NDArray[Any],
+    left_value: NDArray[Any],
+    right_start: NDArray[Any],
+    right_column: NDArray[Any],
+    right_value: NDArray[Any],
+    width: int,
+) -> Numbers:
+    found = np.zeros(len(first))
+    row = np.zeros(width)  # of the node that is looked at, filled in
+    filled = -1
+    for k in range(len(first)):
+        i, j = first[k], second[k]
+        if i != filled:
+            if filled >= 0:
+                for e in range(left_start[filled], left_start[filled + 1]):
+                    row[left_column[e]] = 0.0
+            for e in range(left_start[i], left_start[i + 1]):
+                row[left_column[e]] += left_value[e]
+            filled = i
+        total = 0.0
+        for e in range(right_start[j], right_start[j + 1]):
+            total += row[right_column[e]] * right_value[e]
+        found[k] = total
+    return found
+
+
+# ---- the largest entries of rows, and of products of rows --------------------------------------------------
+
+
+def most_similar(left: sparse.csr_array, right: sparse.csr_array, k: int) -> Places:
+    """The k largest products of every row of ``left`` (r, d) with rows of ``right`` (c, d), and the other way round.
+
+    Entries must not lie below 0. As keys row * c + column of products above 0, in no order, some of them twice.
+    """
+    turned = right.T.tocsr()
+    rows = (left.indptr, left.indices, left.data, turned.indptr, turned.indices, turned.data)
+    found: Places = _most_similar(*rows, right.shape[0], k)
+    return found
+
+
+@_compiled
+def _most_similar(
+    start: NDArray[Any],
+    column: NDArray[Any],
+    value: NDArray[Any],
+    turned_start: NDArray[Any],
+    turned_column: NDArray[Any],
+    turned_value: NDArray[Any],
+    cols: int,
+    k: int,
+) -> Places:
+    rows = len(start) - 1
+    of_rows, of_cols = np.full((rows, k), -1, dtype=np.int64), np.full((cols, k), -1, dtype=np.int64)
+    heap = np.zeros((cols, k), dtype=np.float32)  # of every column's largest, the least first
+    product, met = np.zeros(cols, dtype=np.float32), np.empty(cols, dtype=np.int64)
+    for i in range(rows):
+        count = 0
+        for e in range(start[i], start[i + 1]):
+            for t in range(turned_start[column[e]], turned_start[column[e] + 1]):
+                j = turned_column[t]
+                if product[j] == 0:
+                    met[count] = j
+                    count += 1
+                product[j] += value[e] * turned_value[t]
+                if product[j] == 0:  # too small for float32
+                    count -= 1
+        least = np.float32(0)
+        if count > k:
+            least = np.partition(product[met[:count]], count - k)[count - k]
+        above = 0
+        for m in range(count):
+            if product[met[m]] > least:
+                of_rows[i, above] = met[m]
+                above += 1
+        for m in range(count):
+            j = met[m]
+            if above < k and product[j] == least:
+                of_rows[i, above] = j
+                above += 1
+            if product[j] > heap[j, 0]:
+                _replace_least(heap[j], of_cols[j], product[j], i)
+            product[j] = 0
+    found = np.empty(k * (rows + cols), dtype=np.int64)
+    count = 0
+    for i in range(rows):
+        for m in range(k):
+            if of_rows[i, m] >= 0:
+                found[count] = i * cols + of_rows[i, m]
+                count += 1
+    for j in range(cols):
+        for m in range(k):
+            if of_cols[j, m] >= 0:
+                found[count] = of_cols[j, m] * cols + j
+                count += 1
+    return found[:count]
+
+
+@_compiled
+def _replace_least(heap: NDArray[np.float32], what: Places, value: float, name: int) -> None:
+    """Let a larger value take the place of the least of a heap."""
+    place, size = 0, len(heap)
+    while True:
+        below = 2 * place + 1
+        if below >= size:
+            break
+        if below + 1 < size and heap[below + 1] < heap[below]:
+            below += 1
+        if heap[below] >= value:
+            break
+        heap[place], what[place] = heap[below], what[below]
+        place = below
+    heap[place], what[place] = value, name
+
+
+def largest_of_product(left: sparse.csr_array, right: sparse.csr_array, k: int) -> sparse.csr_array:
+    """The k largest entries above 0 of every row of a product (r, c), float32; the product itself is never held.
+
+    Neither matrix has entries below 0. Of equals any may be kept, always the same; columns are in no order.
+    """
+    from scipy import sparse
+
+    starts = range(0, left.shape[0], _ROWS_AT_ONCE)
+    given = (right.indptr, right.indices, right.data, right.shape[1], k)
+    parts = side_by_side(
+        lambda start: _largest_of_product(
+            left.indptr[start : start + _ROWS_AT_ONCE + 1], left.indices, left.data, *given
+        ),
+        starts,
+    )
+    counts, columns, values = (np.concatenate(each) for each in zip(*parts, strict=True)) if parts else _NOTHING
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    index = np.int32 if max(int(indptr[-1]), right.shape[1]) <= np.iinfo(np.int32).max else np.int64
+    shape = (left.shape[0], right.shape[1])
+    return sparse.csr_array((values, columns.astype(index, copy=False), indptr.astype(index)), shape=shape)
+
+
+@_compiled
+def _largest_of_product(
+    start: NDArray[Any],
+    column: NDArray[Any],
+    value: NDArray[Any],
+    right_start: NDArray[Any],
+    right_column: NDArray[Any],
+    right_value: NDArray[Any],
+    cols: int,
+    k: int,
+) -> tuple[Places, NDArray[np.int32], NDArray[np.float32]]:
+    rows = len(start) - 1
+    counts = np.zeros(rows, dtype=np.int64)
+    columns, values = np.empty(rows * min(k, cols), dtype=np.int32), np.empty(rows * min(k, cols), dtype=np.float32)
+    product, met = np.zeros(cols, dtype=np.float32), np.empty(cols, dtype=np.int32)
+    end = 0
+    for i in range(rows):
+        count = 0
+        for e in range(start[i], start[i + 1]):
+            for t in range(right_start[column[e]], right_start[column[e] + 1]):
+                j = right_column[t]
+                if product[j] == 0:
+                    met[count] = j
+                    count += 1
+                product[j] += value[e] * right_value[t]
+                if product[j] == 0:  # too small for float32
+                    count -= 1
+        least, equals = np.float32(0), 0
+        if count > k:
+            least = np.partition(product[met[:count]], count - k)[count - k]
+            equals = k
+            for m in range(count):
+                equals -= product[met[m]] > least
+        begin = end
+        for m in range(count):
+            j = met[m]
+            if product[j] > least or (equals > 0 and product[j] == least):
+                equals -= product[j] == least
+                columns[end], values[end] = j, product[j]
+                end += 1
+            product[j] = 0
+        counts[i] = end - begin
+    return counts, columns[:end].copy(), values[:end].copy()
+
+
+@_compiled
+def places_of_largest(start: NDArray[Any], value: NDArray[Any], k: int) -> Places:
+    """Where the k largest entries of every row are; of equals the first."""
+    rows = len(start) - 1
+    found = np.empty(len(value), dtype=np.int64)
+    count = 0
+    for i in range(rows):
+        begin, end = start[i], start[i + 1]
+        if end - begin <= k:
+            for e in range(begin, end):
+                found[count] = e
+                count += 1
+            continue
+        least = np.partition(value[begin:end], end - begin - k)[end - begin - k]
+        equals = k
+        for e in range(begin, end):
+            if value[e] > least:
+                equals -= 1
+        for e in range(begin, end):
+            if value[e] > least or (value[e] == least and equals > 0):
+                equals -= value[e] == least
+                found[count] = e
+                count += 1
+    return found[:count]
+
+
+# ---- one-to-one plans ------------------------------------------------------------------------------------
+
+
+@_compiled
+def exchange_messages(
+    odds: Numbers, left: Places, right: Places, lefts: int, rights: int, turns: int
+) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """Messages of (k,) pairs with odds, see `mpxgat.matching.plan`.
+
+    left, right     (k,) the group of every pair at either end, of ``lefts`` and ``rights`` groups
+
+    From the left and from the right (k,), and the probabilities (k,) that either end has none of its pairs.
+    """
+    count = len(odds)
+    from_left, from_right = np.ones(count), np.ones(count)
+    left_sum, right_sum = np.zeros(lefts), np.zeros(rights)
+    for turn in range(turns + 1):
+        left_sum[:] = 0.0
+        right_sum[:] = 0.0
+        for k in range(count):
+            left_sum[left[k]] += odds[k] * from_right[k]
+            right_sum[right[k]] += odds[k] * from_left[k]
+        if turn < turns:
+            for k in range(count):
+                to_left, to_right = odds[k] * from_right[k], odds[k] * from_left[k]
+                # Halfway only: where pairs form a short cycle, messages would swing for ever.
+                from_left[k] = (from_left[k] + 1.0 / (1.0 + left_sum[left[k]] - to_left)) / 2.0
+                from_right[k] = (from_right[k] + 1.0 / (1.0 + right_sum[right[k]] - to_right)) / 2.0
+    left_alone, right_alone = np.empty(count), np.empty(count)
+    for k in range(count):
+        left_alone[k] = 1.0 / (1.0 + left_sum[left[k]])
+        right_alone[k] = 1.0 / (1.0 + right_sum[right[k]])
+    return from_left, from_right, left_alone, right_alone
+
+
+# ---- competitors -----------------------------------------------------------------------------------------
+
+
+@_compiled
+def largest_of_groups(group: Places, value: Numbers, largest: NDArray[np.float32], total: Numbers) -> None:
+    """Enter (k,) values in ``largest`` (groups, kept), descending, and add them to ``total`` (groups,)."""
+    kept = largest.shape[1]
+    for k in range(len(group)):
+        number = np.float32(value[k])
+        row = largest[group[k]]
+        total[group[k]] += value[k]
+        if number <= row[kept - 1]:
+            continue
+        place = kept - 1
+        while place > 0 and row[place - 1] < number:
+            row[place] = row[place - 1]
+            place -= 1
+        row[place] = number
+
+
+@_compiled
+def compare_with_largest(
+    value: NDArray[np.float32],
+    group: Places,
+    largest: NDArray[np.float32],
+    total: NDArray[np.float32],
+    best: int,
+    rounding: float,
+) -> NDArray[np.float32]:
+    """(4, k) of (k,) values among those of their group: rank, lead over the best other, share of the total, and lead
+    over the mean of the ``best`` best.
+    """
+    found = np.zeros((4, len(value)), dtype=np.float32)
+    for k in range(len(value)):
+        number, row = value[k], largest[group[k]]
+        at_least = np.float32(number * (1 + rounding))  # a pair is not outdone by itself for rounding
+        rank = 0
+        for place in range(len(row)):
+            if row[place] > at_least:
+                rank += 1
+        mean = np.float32(0)
+        for place in range(best):
+            mean += row[place]
+        found[0, k] = rank
+        found[1, k] = number - (row[0] if row[0] > at_least else row[1])
+        if total[group[k]] > 0:
+            found[2, k] = number / total[group[k]]
+        found[3, k] = number - mean / np.float32(best)
+    return found

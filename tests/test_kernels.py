@@ -1,0 +1,104 @@
+"""Compiled loops against plain NumPy: overlaps, largest entries, largest products, competitors."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from mpxgat import kernels
+from mpxgat.kernels import largest_of_groups, largest_of_product, most_similar, overlaps, places_of_largest
+from tests.matching.doubles import steady
+
+
+def sparse_rows(rows, columns, seed, *, share=0.4, dtype=np.float32):
+    """Random entries above 0, all of them different."""
+    rng = np.random.default_rng(seed)
+    values = rng.permutation(np.arange(1, rows * columns + 1)).reshape(rows, columns) / (rows * columns)
+    return np.where(rng.random((rows, columns)) < share, values, 0).astype(dtype)
+
+
+@steady
+@given(rows=st.integers(1, 8), columns=st.integers(1, 8), count=st.integers(0, 30), seed=st.integers(0, 99))
+def test_overlaps_are_products_of_rows(rows, columns, count, seed):
+    left, right = sparse_rows(rows, columns, seed), sparse_rows(rows, columns, seed + 1)
+    first, second = np.random.default_rng(seed).integers(rows, size=(2, count))
+    found = overlaps(sparse.csr_array(left), sparse.csr_array(right), first, second)
+    assert found == pytest.approx((left[first] * right[second]).sum(axis=1), abs=1e-5)
+
+
+def test_entries_that_stand_twice_are_added():
+    rows = sparse.csr_array((np.array([1.0, 2.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 1))
+    assert overlaps(rows, rows, np.array([0]), np.array([0])) == pytest.approx([9.0])
+
+
+@steady
+@given(
+    rows=st.integers(0, 8),
+    cols=st.integers(0, 8),
+    k=st.integers(1, 9),
+    width=st.integers(1, 6),
+    seed=st.integers(0, 99),
+)
+def test_most_similar_of_both_sides(rows, cols, k, width, seed):
+    left, right = sparse_rows(rows, width, seed), sparse_rows(cols, width, seed + 1)
+    found = set(most_similar(sparse.csr_array(left), sparse.csr_array(right), k).tolist())
+    product = left.astype(np.float64) @ right.T
+    expected = set()
+    for table, key in ((product, lambda i, j: i * cols + j), (product.T, lambda j, i: i * cols + j)):
+        for number, line in enumerate(table):
+            best = [place for place in np.argsort(-line)[:k] if line[place] > 0]
+            expected |= {key(number, int(place)) for place in best}
+    assert found == expected
+
+
+def test_of_equals_the_first_are_most_similar():
+    same = sparse.csr_array(np.ones((5, 1), dtype=np.float32))
+    assert set(most_similar(same, same, 1).tolist()) == {0, 5, 10, 15, 20, 1, 2, 3, 4}
+
+
+@steady
+@given(
+    rows=st.integers(0, 8),
+    cols=st.integers(1, 8),
+    k=st.integers(1, 9),
+    width=st.integers(1, 6),
+    seed=st.integers(0, 99),
+)
+def test_the_largest_entries_of_a_product(rows, cols, k, width, seed):
+    left, right = sparse_rows(rows, width, seed), sparse_rows(width, cols, seed + 1)
+    found = largest_of_product(sparse.csr_array(left), sparse.csr_array(right), k).toarray()
+    product = left.astype(np.float64) @ right
+    least = -np.sort(-product, axis=1)[:, min(k, cols) - 1] if rows else np.zeros(0)
+    expected = np.where(product >= least[:, None], product, 0)
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+@steady
+@given(rows=st.integers(0, 6), columns=st.integers(1, 9), k=st.integers(1, 5), seed=st.integers(0, 99))
+def test_places_of_the_largest_entries(rows, columns, k, seed):
+    dense = sparse_rows(rows, columns, seed)
+    matrix = sparse.csr_array(dense)
+    found = places_of_largest(matrix.indptr, matrix.data, k)
+    expected = np.sort(np.concatenate([[], *(line[line > 0][np.argsort(-line[line > 0])[:k]] for line in dense)]))
+    assert np.sort(matrix.data[found]) == pytest.approx(expected)
+    assert (np.diff(found) > 0).all()
+
+
+def test_of_equal_entries_the_first_are_kept():
+    found = places_of_largest(np.array([0, 4]), np.array([1.0, 2.0, 1.0, 1.0]), 3)
+    assert found.tolist() == [0, 1, 2]
+
+
+def test_the_largest_of_a_group_stand_in_order():
+    largest, total = np.zeros((2, 2), dtype=np.float32), np.zeros(2)
+    largest_of_groups(np.array([1, 1, 1, 0]), np.array([0.2, 0.7, 0.5, 0.1]), largest, total)
+    assert largest == pytest.approx(np.array([[0.1, 0.0], [0.7, 0.5]]))
+    assert total == pytest.approx([0.1, 1.4])
+
+
+def test_a_product_in_parts_is_the_same(monkeypatch):
+    left, right = (sparse.csr_array(sparse_rows(20, 20, seed)) for seed in (0, 1))
+    whole = largest_of_product(left, right, 3)
+    monkeypatch.setattr(kernels, "_ROWS_AT_ONCE", 6)
+    assert (largest_of_product(left, right, 3) != whole).nnz == 0
