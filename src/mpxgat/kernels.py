@@ -257,6 +257,40 @@ def places_of_largest(start: NDArray[Any], value: NDArray[Any], k: int) -> Place
     return found[:count]
 
 
+# ---- logistic regressions --------------------------------------------------------------------------------
+
+
+@_compiled
+def weigh_terms(
+    features: NDArray[np.float32],
+    over: Numbers,
+    farthest: float,
+    logged: float,
+    weight: Numbers,
+    base: Numbers,
+) -> Numbers:
+    """(c, k) base and weighted terms of (k, f) features by c classifiers, see `mpxgat.models.evidence.linear`.
+
+    over        (f,) by which columns are multiplied first
+    weight      (c, 2f) of these, cut off, then of their logarithms
+    """
+    count, columns = features.shape
+    found = np.empty((len(base), count))
+    for k in range(count):
+        found[:, k] = base
+        for j in range(columns):
+            value = np.float64(features[k, j]) * over[j]
+            if value == 0:
+                continue
+            plain = min(max(value, -farthest), farthest)
+            log = np.log1p(logged * abs(value))
+            if value < 0:
+                log = -log
+            for c in range(len(base)):
+                found[c, k] += plain * weight[c, j] + log * weight[c, columns + j]
+    return found
+
+
 # ---- one-to-one plans ------------------------------------------------------------------------------------
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from mpxgat.models.evidence.linear import Exercise, Linear, column_sizes, scores
+from mpxgat.models.evidence import linear as linear_module
+from mpxgat.models.evidence.linear import Exercise, Linear, column_sizes, mean_of, scores
 
 MANY = 10**6
 
@@ -116,6 +117,23 @@ def test_several_score_at_once_as_each_alone(fitted):
     both = scores([fitted, other], features)
     assert both[0].tobytes() == fitted.score(features).tobytes()
     assert both[1].tobytes() == other.score(features).tobytes()
+
+
+def test_the_mean_says_what_they_say_in_the_mean(fitted):
+    features, label, _ = planted(4000)
+    rng = np.random.default_rng(0)
+    other = Linear.fit([Exercise.of(features, ~label, np.ones(4000), fitted.size, MANY, rng)], fitted.size)
+    mean = mean_of([fitted, other, other])
+    assert mean.score(features) == pytest.approx((fitted.score(features) + 2 * other.score(features)) / 3)
+    parts = (fitted.contributions(features) + 2 * other.contributions(features)) / 3
+    assert mean.contributions(features).sum(axis=1) == pytest.approx(parts.sum(axis=1))
+
+
+def test_scores_are_those_of_terms(fitted):
+    """Compiled and in NumPy."""
+    features = planted(500, seed=3)[0] * np.float32(-30)
+    terms = linear_module._terms(features, fitted.size)
+    assert fitted.score(features) == pytest.approx((terms - fitted.mean) @ fitted.weight + fitted.base)
 
 
 def test_sizes_are_the_same_whole_or_in_parts():

@@ -67,6 +67,21 @@ def test_degrees_are_logs_and_those_of_neighbours_a_mean(graph):
 
 
 @every_graph
+def test_the_shape_of_neighbourhoods(graph):
+    found, near = Surroundings.of(graph).shape, [set(there) for there in neighbours_of(graph)]
+    degrees = [[len(near[other]) for other in there] for there in near]
+    slow = {
+        "triangles": [sum(len(near[other] & there) for other in there) / 2 for there in near],
+        "walks of two steps": [sum(numbers) for numbers in degrees],
+        "largest degree of a neighbour": [max(numbers, default=0) for numbers in degrees],
+        "least degree of a neighbour": [min(numbers, default=0) for numbers in degrees],
+    }
+    assert found.keys() == slow.keys()
+    for name, numbers in slow.items():
+        assert found[name] == pytest.approx(np.log1p(numbers), abs=1e-6), name
+
+
+@every_graph
 def test_a_node_is_not_among_its_own_surroundings(graph):
     for rows in Surroundings.of(graph).walks.values():
         assert not rows.diagonal().any()

@@ -1,4 +1,4 @@
-"""Classifiers of pairs: boosted trees that turn features into log-odds, and ensembles of these or of regressions.
+"""Classifiers of pairs: boosted trees that turn features into log-odds.
 
 LightGBM grows the trees: it is fast on two cores, keeps a model as plain text (nothing is executed on loading), and
 attributes a score exactly to its inputs (TreeSHAP: base + contributions = score).
@@ -6,7 +6,7 @@ attributes a score exactly to its inputs (TreeSHAP: base + contributions = score
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib import import_module
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from mpxgat.errors import TrainingError, printable
 from mpxgat.models.evidence.features import Features
-from mpxgat.models.evidence.linear import Linear
 from mpxgat.system import threads
 
 if TYPE_CHECKING:
@@ -139,55 +138,3 @@ class Classifier:
             return cls(library.Booster(model_str=text.decode()))
         except (KeyError, ValueError, library.basic.LightGBMError) as error:
             raise ValueError(f"the saved classifier cannot be read ({error})") from None
-
-
-def mean_score(answers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """What an ensemble says, from what its classifiers say, one at least."""
-    total = answers[0].copy()
-    for answer in answers[1:]:
-        total += answer
-    return total / len(answers)
-
-
-class Ensemble:
-    """Classifiers cross-fitted on different folds; log-odds from features (k, f) are the mean of theirs.
-
-    The scale of each is learned on a fold that it has not seen, and what that says is true of that classifier only: one
-    that has learned from everything is surer of itself, without being right as often.
-    """
-
-    def __init__(self, classifiers: Sequence[Linear | Classifier]):
-        """At least one."""
-        self.classifiers = tuple(classifiers)
-
-    def score(self, features: Features) -> Scores:
-        """(k,) log-odds."""
-        return self._mean(lambda classifier: classifier.score(features))
-
-    def contributions(self, features: Features) -> NDArray[np.float64]:
-        """(k, f + 1): what each column added to the log-odds, and last the base; a row's sum is its score."""
-        return self._mean(lambda classifier: classifier.contributions(features))
-
-    def _mean(self, answer: Callable[[Linear | Classifier], NDArray[np.float64]]) -> NDArray[np.float64]:
-        return mean_score([answer(each) for each in self.classifiers])
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """To be saved."""
-        return {
-            f"{number}.{name}": array
-            for number, classifier in enumerate(self.classifiers)
-            for name, array in classifier.to_arrays().items()
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Ensemble:
-        """What `to_arrays` gave; ValueError if it is not."""
-        by_number: dict[str, dict[str, NDArray[Any]]] = {}
-        for name, array in arrays.items():
-            number, _, part = name.partition(".")
-            by_number.setdefault(number, {})[part] = array
-        expected = [str(number) for number in range(len(by_number))]
-        if not by_number or by_number.keys() != set(expected):
-            raise ValueError("the saved classifiers are not numbered from 0 on")
-        parts = (by_number[number] for number in expected)
-        return cls([(Classifier if "trees" in part else Linear).from_arrays(part) for part in parts])

@@ -44,6 +44,7 @@ from mpxgat.pairs import (
 
 NEIGHBOURS, SURROUNDINGS = "shared neighbours", "similar surroundings"
 COMPETITORS = "who else competes"
+SHAPE = "shape of the neighbourhood"
 COPIES, LAYERS = "copies known already", "how often the two layers share a unit"
 BEFORE = "matched in the round before"
 
@@ -108,7 +109,7 @@ class InterFeatures:
         barred: PairArray | None = None,
     ):
         self._graph, self.layer = graph, graph.node_layer
-        self._surroundings, self._prior = surroundings, prior
+        self.surroundings, self._prior = surroundings, prior
         self.units = KnownUnits.of(graph)
         self._size = np.minimum(unit_sizes(graph)[graph.unit], _MOST_COPIES).astype(np.float32)
         self.matching = (
@@ -200,8 +201,8 @@ class InterFeatures:
     def _of_nodes(self, pairs: Pairs) -> dict[Column, FloatArray]:
         found: dict[Column, FloatArray] = {}
         by_node = (
-            ("degree", DEGREES, self._surroundings.degree, True),
-            ("neighbours' degree", DEGREES, self._surroundings.neighbour_degree, True),
+            ("degree", DEGREES, self.surroundings.degree, True),
+            ("neighbours' degree", DEGREES, self.surroundings.neighbour_degree, True),
             ("copies", COPIES, self._size, False),
         )
         for name, reason, value, compared in by_node:
@@ -209,7 +210,9 @@ class InterFeatures:
             found[Column(f"{name} of the first", reason)] = np.broadcast_to(one, pairs.shape)
             found[Column(f"{name} of the second", reason)] = np.broadcast_to(other, pairs.shape)
             if compared:
-                found[Column(f"{name}, difference", reason)] = np.subtract(one, other, dtype=np.float64)
+                found |= _differences(name, reason, one, other)
+        for name, value in self.surroundings.shape.items():
+            found |= _differences(name, SHAPE, value[pairs.first], value[pairs.second])
         found[Column("prior", LAYERS)] = np.broadcast_to(
             self._prior[self.layer[pairs.first], self.layer[pairs.second]], pairs.shape
         )
@@ -249,6 +252,15 @@ class InterFeatures:
         length = np.sqrt(self._square[name][nodes, layer])
         over = np.divide(1, length, out=np.zeros_like(length), where=length > 0)
         return sparse.csr_array(sparse.diags_array(over) @ self._rows[name][nodes])
+
+
+def _differences(name: str, reason: str, one: FloatArray, other: FloatArray) -> dict[Column, FloatArray]:
+    """Signed, as one layer may be denser than the other, and absolute: two nodes of one unit are alike."""
+    difference = np.subtract(one, other, dtype=np.float64)
+    return {
+        Column(f"{name}, difference", reason): difference,
+        Column(f"{name}, absolute difference", reason): np.abs(difference),
+    }
 
 
 def _over_copies(graph: MultiplexGraph) -> tuple[sparse.csr_array, sparse.csr_array]:

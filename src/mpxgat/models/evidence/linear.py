@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from mpxgat.kernels import weigh_terms
 from mpxgat.models.evidence.features import Features
 
 Numbers = NDArray[np.float64]
 _RIDGE = 3.0  # on weights of columns of deviation 1
 _FARTHEST, _LOGGED = 20.0, 10.0  # sizes of a column, beyond which it is cut off; and by which its logarithm is taken
 _STEPS, _HALVINGS, _SETTLED = 20, 8, 1e-5
-_ROWS_AT_ONCE = 1 << 15
 
 
 def constants() -> dict[str, float]:
@@ -140,23 +140,32 @@ class Linear:
 
 def scores(classifiers: Sequence[Linear], features: Features) -> Numbers:
     """(c, k) log-odds by every classifier, all of which learned from columns of one size."""
-    found = np.empty((len(classifiers), len(features)))
-    for start in range(0, len(features), _ROWS_AT_ONCE):
-        part = slice(start, start + _ROWS_AT_ONCE)
-        terms = _terms(features[part], classifiers[0].size)
-        for each, score in zip(classifiers, found, strict=True):
-            # By einsum: what BLAS adds up to depends on the number of threads and of rows.
-            score[part] = np.einsum("ij,j->i", terms, each.weight) + (each.base - each.mean @ each.weight)
-    return found
+    weight = np.stack([each.weight for each in classifiers])
+    base = np.array([each.base - each.mean @ each.weight for each in classifiers])
+    return weigh_terms(
+        np.asarray(features, dtype=np.float32), _over(classifiers[0].size), _FARTHEST, _LOGGED, weight, base
+    )
+
+
+def mean_of(classifiers: Sequence[Linear]) -> Linear:
+    """The one whose log-odds are the mean of theirs; all learned from columns of one size."""
+    count = len(classifiers)
+    weight: Numbers = np.sum([each.weight for each in classifiers], axis=0) / count
+    mean: Numbers = np.sum([each.mean for each in classifiers], axis=0) / count
+    base = sum(each.base - each.mean @ each.weight for each in classifiers) / count + mean @ weight
+    return Linear(classifiers[0].size, mean, weight, float(base))
 
 
 def _terms(features: Features, size: Numbers) -> Numbers:
     """(k, 2f) columns in their size, and their logarithms, the sign kept; 0 for a column that was always 0."""
-    over = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
-    plain = features * over
+    plain = features * _over(size)
     return np.concatenate(
         [np.clip(plain, -_FARTHEST, _FARTHEST), np.copysign(np.log1p(_LOGGED * np.abs(plain)), plain)], axis=1
     )
+
+
+def _over(size: Numbers) -> Numbers:
+    return np.divide(1, size, out=np.zeros_like(size), where=size > 0)
 
 
 def _ridge_regression(terms: Numbers, label: Numbers, weight: Numbers, start: Numbers | None) -> Numbers:

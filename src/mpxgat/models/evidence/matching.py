@@ -24,10 +24,11 @@ from mpxgat.models.evidence.inter_features import (
     LAYERS,
     NEIGHBOURS,
     PROBABILITY,
+    SHAPE,
     SURROUNDINGS,
 )
 from mpxgat.models.evidence.rounds import Joint
-from mpxgat.models.evidence.surroundings import WIDE
+from mpxgat.models.evidence.surroundings import TRIANGLES, WIDE
 from mpxgat.pairs import PairList, unit_matrix
 from mpxgat.training.parallel import Engine, results
 
@@ -89,11 +90,13 @@ class EvidenceMatching:
     def _finding(self, label: str, numbers: Mapping[str, float], first: int, second: int) -> str:
         """What was found, in words; ``numbers`` by the names of their columns."""
         ranks = (_ranked(numbers[f"{WIDE}, rank among the {who}'s"]) for who in ("first", "second"))
+        triangles = np.expm1(self._joint.features.surroundings.shape[TRIANGLES])
         words = {
             NEIGHBOURS: _known(numbers[_SHARED]),
             SURROUNDINGS: f"similarity {{{WIDE}:.2f}} of 1",
             COMPETITORS: f"{' and '.join(ranks)} others are more similar",
             DEGREES: f"{self._graph.degree[first]} and {self._graph.degree[second]} links",
+            SHAPE: f"{triangles[first]:.0f} and {triangles[second]:.0f} triangles",
             BEFORE: f"p = {{{PROBABILITY}:.2f}}",
             COPIES: "{copies of the first:.0f} and {copies of the second:.0f} nodes",
             LAYERS: "log of the share of pairs {prior:.1f}",

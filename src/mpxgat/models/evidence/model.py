@@ -37,6 +37,7 @@ from mpxgat.models.evidence.training import learn_intra
 from mpxgat.models.evidence.walks import short_walks
 from mpxgat.models.rules import Rules
 from mpxgat.pairs import KnownUnits, PairGrid, PairList, Pairs, row_parts
+from mpxgat.system import side_by_side
 from mpxgat.training.parallel import Session
 
 _LIBRARIES = ("lightgbm", "scipy")  # grow the trees and read them; compute the features
@@ -279,8 +280,11 @@ class Evidence(Model):
             return self.score_block(cols, rows).T  # the lower layer comes first
         score = self._intra_scores if is_intra else self._inter_scores
         found = np.empty((len(rows), len(cols)))
-        for part in row_parts(rows if len(cols) else rows[:0], len(cols), _CELLS):
+
+        def fill(part: slice) -> None:
             found[part] = score(PairGrid(rows[part], cols))
+
+        side_by_side(fill, list(row_parts(rows if len(cols) else rows[:0], len(cols), _CELLS)))
         return found
 
     def _score_intra(self, pairs: NDArray[np.int64]) -> Scores:
@@ -290,8 +294,9 @@ class Evidence(Model):
         return self._in_parts(self._inter_scores, np.sort(pairs, axis=1))
 
     def _in_parts(self, score: Callable[[Pairs], Scores], pairs: NDArray[np.int64]) -> Scores:
-        parts = [score(PairList(pairs[start : start + _CELLS])) for start in range(0, len(pairs), _CELLS)]
-        return np.concatenate(parts) if parts else np.zeros(0)
+        starts = range(0, len(pairs), _CELLS)
+        parts = side_by_side(lambda start: score(PairList(pairs[start : start + _CELLS])), starts)
+        return np.concatenate([np.zeros(0), *parts])
 
     def _intra_scores(self, pairs: Pairs) -> Scores:
         if self._intra_classifier is None:
@@ -393,9 +398,7 @@ class Evidence(Model):
             "intra": self._settings.intra_hyperparameters.trees,
         }
         learned = [*self._rounds, *([self._others] if self._others else [])]
-        classifiers: list[tuple[str, Linear | Classifier]] = [
-            ("inter", each) for one in learned for each in one.ensemble.classifiers
-        ]
+        classifiers: list[tuple[str, Linear | Classifier]] = [("inter", each.classifier) for each in learned]
         classifiers += [("intra", self._intra_classifier)] if self._intra_classifier else []
         for kind, each in classifiers:
             if each.n_features != len(columns[kind]):

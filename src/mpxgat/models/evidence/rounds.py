@@ -31,10 +31,10 @@ from mpxgat.io.arrays import Arrays
 from mpxgat.matching.plan import Plan, Rivals
 from mpxgat.metrics import auc
 from mpxgat.models.anchored import Anchored
-from mpxgat.models.evidence.classifier import Classifier, Ensemble, Hyperparameters, Scores, mean_score
+from mpxgat.models.evidence.classifier import Classifier, Hyperparameters, Scores
 from mpxgat.models.evidence.features import Features, matrix
 from mpxgat.models.evidence.inter_features import InterFeatures, PairArray, entries_at
-from mpxgat.models.evidence.linear import Exercise, Linear, column_sizes, scores
+from mpxgat.models.evidence.linear import Exercise, Linear, column_sizes, mean_of, scores
 from mpxgat.models.evidence.scale import ANY_SHARE, Judged, Reading, Scale, fit_scale, likelihood, lonely_share
 from mpxgat.models.evidence.surroundings import Surroundings
 from mpxgat.models.rules import Rules
@@ -77,24 +77,28 @@ def no_vectors(graph: MultiplexGraph) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What is learned in a round: classifiers, and the scale on which their log-odds make a plan."""
+    """What is learned in a round: the mean of the folds' classifiers, and the scale on which its log-odds make a plan.
 
-    ensemble: Ensemble
+    The scale of each is learned on a fold that it has not seen, and what that says is true of these classifiers only:
+    one that has learned from everything is surer of itself, without being right as often.
+    """
+
+    classifier: Linear | Classifier
     scale: Scale
 
     def log_odds(self, features: Features) -> Scores:
         """(k,) of pairs, each for itself."""
-        return self.scale.apply(self.ensemble.score(features))
+        return self.scale.apply(self.classifier.score(features))
 
     def contributions(self, features: Features) -> Numbers:
         """(k, f + 1) what each column adds to the log-odds, and last the base; a row's sum is its log-odds."""
-        parts = self.scale.slope * self.ensemble.contributions(features)
+        parts = self.scale.slope * self.classifier.contributions(features)
         parts[:, -1] += self.scale.shift
         return parts
 
     def to_arrays(self) -> Arrays:
         """To be saved."""
-        return {"scale": np.array([self.scale.shift, self.scale.slope]), **self.ensemble.to_arrays()}
+        return {"scale": np.array([self.scale.shift, self.scale.slope]), **self.classifier.to_arrays()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Round:
@@ -102,8 +106,9 @@ class Round:
         scale = arrays["scale"]
         if scale.shape != (2,) or not np.isfinite(scale).all() or scale[1] <= 0:
             raise ValueError(f"the scale of a round is {scale.tolist()}, expected a shift and a slope above 0")
-        trees = {name: array for name, array in arrays.items() if name != "scale"}
-        return cls(Ensemble.from_arrays(trees), Scale(*scale.tolist()))
+        learned = {name: array for name, array in arrays.items() if name != "scale"}
+        kind = Classifier if "trees" in learned else Linear
+        return cls(kind.from_arrays(learned), Scale(*scale.tolist()))
 
 
 class Joint:
@@ -137,13 +142,16 @@ class Joint:
     def score(self, pairs: Pairs) -> Scores:
         """Log-odds, in the shape of the pairs, that take rivals into account: the plan's where it has the pair.
 
-        The nodes of any other pair would have to be free of all their candidates.
+        The nodes of any other pair would have to be free of all their candidates. A candidate is at least as probable
+        as if it were none.
         """
         here, there = self.features.layer[pairs.first], self.features.layer[pairs.second]
         odds = self.others.log_odds(matrix(self.features.columns(pairs))).reshape(pairs.shape)
         score = odds + np.log(self.alone[pairs.first, there]) + np.log(self.alone[pairs.second, here])
         place = entries_at(self._places, pairs).astype(np.int64)
-        score[place > 0] = logit(np.clip(self.plan.probability, _SMALLEST, 1 - _SMALLEST))[place[place > 0] - 1]
+        candidate = place > 0
+        planned = logit(np.clip(self.plan.probability, _SMALLEST, 1 - _SMALLEST))[place[candidate] - 1]
+        score[candidate] = np.maximum(planned, odds[candidate]) if self.others is not self.last else planned
         return score
 
     def to_arrays(self) -> Arrays:
@@ -219,7 +227,7 @@ def apply_rounds(
     matching = None
     for each in rounds:
         features = InterFeatures(graph, surroundings, prior, matching, candidates)
-        log_odds = each.scale.apply(Look(features).score(each.ensemble.score))
+        log_odds = each.scale.apply(Look(features).score(each.classifier.score))
         joint = Joint(features, each, others, log_odds)
         matching = soft_matching(joint.pairs, joint.plan.probability, graph.n_nodes)
     return joint
@@ -407,18 +415,18 @@ class _Learned:
     ) -> _Learned:
         """Learn from the lessons: for every fold from those of the others. ``before`` is what the last round was."""
         classifiers = _learn(lessons, seed, before.classifiers if before else None)
-        scores = side_by_side(lambda each: each[0].score(each[1].score), list(zip(looks, classifiers, strict=False)))
-        told = zip(lessons, looks, scores, strict=False)
+        found = side_by_side(lambda each: each[0].score(each[1].score), list(zip(looks, classifiers, strict=False)))
+        told = zip(lessons, looks, found, strict=False)
         judged = [lesson.judged(look, score) for lesson, look, score in told]
         nothing = Lesson.of(graph, View.of(graph), looks[-1])
         whole = looks[-1].score_by_all(classifiers)
         reading = lonely_share(judged, [nothing.judged(looks[-1], score) for score in whole])
         lonely = Reading.pooled([before.lonely if before else ANY_SHARE, reading])
         scale = fit_scale(judged, lonely.value, before.round.scale if before else None)
-        scores.append(mean_score(whole))
-        log_odds = [scale.apply(score) for score in scores]
-        learned = Round(Ensemble(classifiers), scale)
-        return cls(graph, looks, lessons, classifiers, learned, log_odds, likelihood(judged, scale), lonely)
+        mean = mean_of(classifiers)
+        log_odds = [scale.apply(score) for score in (*found, looks[-1].score(mean.score))]
+        likely = likelihood(judged, scale)
+        return cls(graph, looks, lessons, classifiers, Round(mean, scale), log_odds, likely, lonely)
 
     @cached_property
     def _plans(self) -> list[Plan]:
@@ -449,7 +457,7 @@ class _Learned:
         parts = zip(views, further, self.looks, self.classifiers, self.log_odds, strict=False)
         for view, non_links, look, classifier, log_odds in parts:
             if len(view.positives) and len(non_links):
-                alone = Round(Ensemble([classifier]), self.round.scale)
+                alone = Round(classifier, self.round.scale)
                 ours, rules = Joint(look.features, alone, others, log_odds), Rules().fit(view.graph)
                 both, vectors = (view.positives, non_links), embed(view.graph)
                 found[EVIDENCE].append(auc(*(ours.score(PairList(pairs)) for pairs in both)))
@@ -575,7 +583,7 @@ def _learn_others(
     if labels.sum() < _FEWEST_MISSED or labels.all():
         return None
     classifier = Classifier.fit(np.concatenate(features), labels, seed, parameters)
-    return Round(Ensemble([classifier]), Scale(float(np.log(min(drawn / pairs_in_all, 1)))))
+    return Round(classifier, Scale(float(np.log(min(drawn / pairs_in_all, 1)))))
 
 
 def _pairs_of_touched(graph: MultiplexGraph, view: View) -> float:

@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mpxgat.graph import MultiplexGraph
-from mpxgat.kernels import largest_of_product, places_of_largest
+from mpxgat.kernels import largest_of_product, overlaps, places_of_largest
 from mpxgat.pairs import unit_matrix
 
 NEAR, FAR, WIDE = "near", "far", "wide"
+TRIANGLES = "triangles"
 _STEPS = {NEAR: (1.0,), FAR: (1.0, 0.5), WIDE: (1.0, 0.6, 0.36)}
 _SHARED = 0.5  # of a match that lies in the unit of either node
 _LARGEST, _FEWEST, _MOST = 256, 32, 2_000_000  # entries of a row, and about as many in all
@@ -57,12 +58,14 @@ class Surroundings:
     walks           (n, n) by name
     degree          (n,) log(1 + degree)
     neighbour_degree    (n,) its mean over the neighbours
+    shape           by name: (n,) further numbers of a node's neighbourhood, as log(1 + number)
     """
 
     links: sparse.csr_array
     walks: dict[str, sparse.csr_array]
     degree: NDArray[np.float32]
     neighbour_degree: NDArray[np.float32]
+    shape: dict[str, NDArray[np.float32]]
 
     @classmethod
     def of(cls, graph: MultiplexGraph) -> Surroundings:
@@ -79,7 +82,7 @@ class Surroundings:
             for name, weights in _STEPS.items()
         }
         degree = np.log1p(graph.degree).astype(np.float32)
-        return cls(links, walks, degree, step @ degree)
+        return cls(links, walks, degree, step @ degree, _neighbourhood_shape(links))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +113,25 @@ class SoftUnits:
         """Matrix and presence of the units that lie in two layers at least: no other joins two layers."""
         several = np.flatnonzero((self.present > 0).sum(axis=1) > 1)
         return sparse.csr_array(self.matrix[:, several]), self.present[several]
+
+
+def _neighbourhood_shape(links: sparse.csr_array) -> dict[str, NDArray[np.float32]]:
+    """By name: (n,) log(1 + number) of a node; they compare any two networks, whatever is known between these."""
+    degree = np.diff(links.indptr)
+    first = np.repeat(np.arange(len(degree)), degree)
+    near = degree[links.indices].astype(np.float64)
+    some = np.flatnonzero(degree > 0)
+    most, least = np.zeros(len(degree)), np.zeros(len(degree))
+    if len(some):
+        most[some] = np.maximum.reduceat(near, links.indptr[some])
+        least[some] = np.minimum.reduceat(near, links.indptr[some])
+    numbers = {
+        TRIANGLES: np.bincount(first, overlaps(links, links, first, links.indices), len(degree)) / 2,
+        "walks of two steps": np.bincount(first, near, len(degree)),
+        "largest degree of a neighbour": most,
+        "least degree of a neighbour": least,
+    }
+    return {name: np.log1p(number).astype(np.float32) for name, number in numbers.items()}
 
 
 def largest_entries(rows: sparse.csr_array, k: int) -> sparse.csr_array:
