@@ -151,7 +151,7 @@ class Joint:
         place = entries_at(self._places, pairs).astype(np.int64)
         candidate = place > 0
         planned = logit(np.clip(self.plan.probability, _SMALLEST, 1 - _SMALLEST))[place[candidate] - 1]
-        score[candidate] = np.maximum(planned, odds[candidate]) if self.others is not self.last else planned
+        score[candidate] = np.maximum(planned, score[candidate]) if self.others is not self.last else planned
         return score
 
     def to_arrays(self) -> Arrays:
