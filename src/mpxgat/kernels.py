@@ -79,6 +79,35 @@ def _overlaps(
 # ---- the largest entries of rows, and of products of rows --------------------------------------------------
 
 
+@_compiled
+def _row_of_product(
+    begin: int,
+    end: int,
+    column: NDArray[Any],
+    value: NDArray[Any],
+    right_start: NDArray[Any],
+    right_column: NDArray[Any],
+    right_value: NDArray[Any],
+    product: NDArray[np.float32],
+    met: NDArray[Any],
+) -> int:
+    """Add the row whose entries lie from ``begin`` to ``end`` to ``product`` (c,), all 0 so far.
+
+    The number of columns above 0; ``met`` begins with these.
+    """
+    count = 0
+    for e in range(begin, end):
+        for t in range(right_start[column[e]], right_start[column[e] + 1]):
+            j = right_column[t]
+            if product[j] == 0:
+                met[count] = j
+                count += 1
+            product[j] += value[e] * right_value[t]
+            if product[j] == 0:  # too small for float32
+                count -= 1
+    return count
+
+
 def most_similar(left: sparse.csr_array, right: sparse.csr_array, k: int) -> Places:
     """The k largest products of every row of ``left`` (r, d) with rows of ``right`` (c, d), and the other way round.
 
@@ -106,16 +135,8 @@ def _most_similar(
     heap = np.zeros((cols, k), dtype=np.float32)  # of every column's largest, the least first
     product, met = np.zeros(cols, dtype=np.float32), np.empty(cols, dtype=np.int64)
     for i in range(rows):
-        count = 0
-        for e in range(start[i], start[i + 1]):
-            for t in range(turned_start[column[e]], turned_start[column[e] + 1]):
-                j = turned_column[t]
-                if product[j] == 0:
-                    met[count] = j
-                    count += 1
-                product[j] += value[e] * turned_value[t]
-                if product[j] == 0:  # too small for float32
-                    count -= 1
+        ends = (start[i], start[i + 1])
+        count = _row_of_product(*ends, column, value, turned_start, turned_column, turned_value, product, met)
         least = np.float32(0)
         if count > k:
             least = np.partition(product[met[:count]], count - k)[count - k]
@@ -203,16 +224,8 @@ def _largest_of_product(
     product, met = np.zeros(cols, dtype=np.float32), np.empty(cols, dtype=np.int32)
     end = 0
     for i in range(rows):
-        count = 0
-        for e in range(start[i], start[i + 1]):
-            for t in range(right_start[column[e]], right_start[column[e] + 1]):
-                j = right_column[t]
-                if product[j] == 0:
-                    met[count] = j
-                    count += 1
-                product[j] += value[e] * right_value[t]
-                if product[j] == 0:  # too small for float32
-                    count -= 1
+        ends = (start[i], start[i + 1])
+        count = _row_of_product(*ends, column, value, right_start, right_column, right_value, product, met)
         least, equals = np.float32(0), 0
         if count > k:
             least = np.partition(product[met[:count]], count - k)[count - k]
