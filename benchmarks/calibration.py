@@ -58,7 +58,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dataset", default="fftwyt", help="a data set's name")
-    parser.add_argument("--protocol", default="units", help="marked, units, or anchors with the share of known units: 'anchors 0.2'")
+    parser.add_argument("--protocol", default="units", help="units, marked or 'anchors 0.2' (share known)")
     parser.add_argument("--seed", type=int, default=100)
     parser.add_argument("--threshold", type=float, default=0.9, help="of matches")
     parser.add_argument("--above", type=float, default=0.01, help="leave out candidates less probable than this")
