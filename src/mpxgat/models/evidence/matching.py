@@ -64,7 +64,7 @@ class EvidenceMatching:
         by_reason: dict[str, NDArray[np.float64]] = {}
         for column, part in zip(columns, parts[:, :-1].T, strict=True):
             by_reason[column.reason] = by_reason.get(column.reason, 0.0) + part
-        score = self._joint.score(PairList(ordered))
+        score = self._joint.planned(PairList(ordered))
         shared = PairList(ordered).overlap(self._neighbour_units, self._neighbour_units)
         rest = score - parts.sum(axis=1)
         found = []

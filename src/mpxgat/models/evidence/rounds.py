@@ -139,20 +139,29 @@ class Joint:
             alone[self.pairs[:, side], layer[self.pairs[:, 1 - side]]] = value
         return alone
 
-    def score(self, pairs: Pairs) -> Scores:
+    def planned(self, pairs: Pairs) -> Scores:
         """Log-odds, in the shape of the pairs, that take rivals into account: the plan's where it has the pair.
 
-        The nodes of any other pair would have to be free of all their candidates. A candidate is at least as probable
-        as if it were none.
+        The nodes of any other pair would have to be free of all their candidates.
         """
+        score, candidate, plan = self._parts(pairs)
+        score[candidate] = plan
+        return score
+
+    def score(self, pairs: Pairs) -> Scores:
+        """The same to compare pairs by: a candidate is at least as probable as if it were none."""
+        score, candidate, plan = self._parts(pairs)
+        score[candidate] = np.maximum(plan, score[candidate]) if self.others is not self.last else plan
+        return score
+
+    def _parts(self, pairs: Pairs) -> tuple[Scores, Labels, Scores]:
+        """In the shape of the pairs, log-odds as if none were a candidate and which are; and the plan's of these."""
         here, there = self.features.layer[pairs.first], self.features.layer[pairs.second]
         odds = self.others.log_odds(matrix(self.features.columns(pairs))).reshape(pairs.shape)
         score = odds + np.log(self.alone[pairs.first, there]) + np.log(self.alone[pairs.second, here])
         place = entries_at(self._places, pairs).astype(np.int64)
         candidate = place > 0
-        planned = logit(np.clip(self.plan.probability, _SMALLEST, 1 - _SMALLEST))[place[candidate] - 1]
-        score[candidate] = np.maximum(planned, score[candidate]) if self.others is not self.last else planned
-        return score
+        return score, candidate, logit(np.clip(self.plan.probability, _SMALLEST, 1 - _SMALLEST))[place[candidate] - 1]
 
     def to_arrays(self) -> Arrays:
         """To be saved: with what was found, nothing has to be searched for again."""
