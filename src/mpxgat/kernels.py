@@ -22,6 +22,11 @@ Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _ROWS_AT_ONCE = 1 << 13
+MOST_LEAVES = 32  # of a tree, by one bit each
+_TILE = 64  # rows that are asked of a tree in one go
+_DE_BRUIJN = 0x077CB531  # shifted by 0 to 31 places its five highest bits are different each time
+_SHIFT = np.zeros(32, dtype=np.int64)
+_SHIFT[[(_DE_BRUIJN << shift & 0xFFFFFFFF) >> 27 for shift in range(32)]] = range(32)
 _NOTHING = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32))
 
 
@@ -301,6 +306,54 @@ def weigh_terms(
                 log = -log
             for c in range(len(base)):
                 found[c, k] += plain * weight[c, j] + log * weight[c, columns + j]
+    return found
+
+
+# ---- boosted trees ---------------------------------------------------------------------------------------
+
+
+def sum_of_trees(
+    features: NDArray[np.float32],
+    column: Places,
+    threshold: NDArray[np.float32],
+    remaining: NDArray[np.uint32],
+    start: Places,
+    value: Numbers,
+) -> Numbers:
+    """(k,) sums of the leaves' values for (k, f) features; the trees are those of `mpxgat.models.evidence.trees`."""
+    found: Numbers = _sum_of_trees(features, column, threshold, remaining, start, value, _SHIFT)
+    return found
+
+
+@_compiled
+def _sum_of_trees(
+    features: NDArray[np.float32],
+    column: Places,
+    threshold: NDArray[np.float32],
+    remaining: NDArray[np.uint32],
+    start: Places,
+    value: Numbers,
+    shift: Places,
+) -> Numbers:
+    count, columns = features.shape
+    found = np.zeros(count)
+    tile = np.zeros((columns, _TILE), dtype=np.float32)
+    left = np.empty(_TILE, dtype=np.uint32)  # leaves that are left for a row
+    every = np.uint32(0xFFFFFFFF)
+    for first in range(0, count, _TILE):
+        rows = min(_TILE, count - first)
+        for k in range(rows):
+            for j in range(columns):
+                tile[j, k] = features[first + k, j]
+        for tree in range(len(value)):
+            left[:] = every
+            for node in range(start[tree], start[tree + 1]):
+                numbers, bound, kept = tile[column[node]], threshold[node], remaining[node]
+                for k in range(_TILE):
+                    left[k] &= kept if numbers[k] > bound else every
+            for k in range(rows):
+                leftmost = np.uint32(left[k] & (~left[k] + np.uint32(1)))
+                found[first + k] += value[tree, shift[np.uint32(leftmost * np.uint32(_DE_BRUIJN)) >> np.uint32(27)]]
     return found
 
 

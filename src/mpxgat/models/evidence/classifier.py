@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from importlib import import_module
 from types import ModuleType
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from mpxgat.errors import TrainingError, printable
 from mpxgat.models.evidence.features import Features
+from mpxgat.models.evidence.trees import Trees
 from mpxgat.system import threads
 
 if TYPE_CHECKING:
@@ -75,10 +77,16 @@ class Hyperparameters:
 
 
 class Classifier:
-    """Log-odds from features (k, f); columns in the order they were learned in."""
+    """Log-odds from features (k, f); columns in the order they were learned in.
 
-    def __init__(self, booster: lightgbm.Booster):
-        self._booster = booster
+    Trees of the usual size are asked without the library (see `trees`), which is loaded for other trees and to
+    attribute scores to columns.
+    """
+
+    def __init__(self, text: str):
+        """``text`` is LightGBM's; ValueError if it is not."""
+        self._text = text
+        self._trees = Trees.read(text)
 
     @classmethod
     def fit(
@@ -91,23 +99,29 @@ class Classifier:
         """Learn from (k, f) features and (k,) labels, 1 for a link."""
         library = trees_library()
         data = library.Dataset(features, label.astype(np.float64), free_raw_data=True)
-        return cls(library.train(parameters.parameters(seed), data, parameters.trees))
+        grown = library.train(parameters.parameters(seed), data, parameters.trees).model_to_string()
+        return cls(grown.partition("\nparameters:")[0] + "\n")  # these name the threads, of which nothing depends
+
+    @cached_property
+    def _booster(self) -> lightgbm.Booster:
+        found: lightgbm.Booster = trees_library().Booster(model_str=self._text)
+        return found
 
     @property
     def n_features(self) -> int:
         """Columns that it learned from."""
-        return int(self._booster.num_feature())
+        return self._trees.n_features if self._trees else int(self._booster.num_feature())
 
     @property
     def n_trees(self) -> int:
         """Trees that it is made of."""
-        return int(self._booster.num_trees())
+        return self._trees.n_trees if self._trees else int(self._booster.num_trees())
 
     def score(self, features: Features) -> Scores:
         """(k,) log-odds."""
-        if not len(features):
-            return np.zeros(0)
-        return self._predict(features, raw_score=True)
+        if self._trees:
+            return self._trees.score(features)
+        return self._predict(features, raw_score=True) if len(features) else np.zeros(0)
 
     def contributions(self, features: Features) -> NDArray[np.float64]:
         """(k, f + 1): what each column added to the log-odds, and last the base; a row's sum is its score."""
@@ -118,7 +132,7 @@ class Classifier:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """To be saved."""
-        text = self._booster.model_to_string().encode()
+        text = self._text.encode()
         return {
             "trees": np.frombuffer(text, dtype=np.uint8),
             "digest": np.frombuffer(sha256(text).digest(), dtype=np.uint8),
@@ -130,11 +144,10 @@ class Classifier:
 
         LightGBM's reader may end the process on a damaged text, so it is given only a text that fits its digest.
         """
-        library = trees_library()
         try:
             text, digest = arrays["trees"].tobytes(), arrays["digest"].tobytes()
             if sha256(text).digest() != digest:
                 raise ValueError("it is damaged")
-            return cls(library.Booster(model_str=text.decode()))
-        except (KeyError, ValueError, library.basic.LightGBMError) as error:
+            return cls(text.decode())
+        except (KeyError, ValueError) as error:
             raise ValueError(f"the saved classifier cannot be read ({error})") from None
