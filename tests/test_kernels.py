@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from mpxgat import kernels
-from mpxgat.kernels import largest_of_groups, largest_of_product, most_similar, overlaps, places_of_largest
+from mpxgat.kernels import (
+    largest_entries,
+    largest_of_groups,
+    largest_of_product,
+    most_similar,
+    overlaps,
+    overlaps_of_product,
+)
 from tests.matching.doubles import steady
 
 
@@ -76,18 +83,39 @@ def test_the_largest_entries_of_a_product(rows, cols, k, width, seed):
 
 @steady
 @given(rows=st.integers(0, 6), columns=st.integers(1, 9), k=st.integers(1, 5), seed=st.integers(0, 99))
-def test_places_of_the_largest_entries(rows, columns, k, seed):
+def test_the_largest_entries_of_rows(rows, columns, k, seed):
     dense = sparse_rows(rows, columns, seed)
-    matrix = sparse.csr_array(dense)
-    found = places_of_largest(matrix.indptr, matrix.data, k)
-    expected = np.sort(np.concatenate([[], *(line[line > 0][np.argsort(-line[line > 0])[:k]] for line in dense)]))
-    assert np.sort(matrix.data[found]) == pytest.approx(expected)
-    assert (np.diff(found) > 0).all()
+    found = largest_entries(sparse.csr_array(dense), k)
+    least = -np.sort(-dense, axis=1)[:, min(k, columns) - 1]
+    assert np.array_equal(found.toarray(), np.where(dense >= least[:, None], dense, 0))
+    assert found.has_sorted_indices
+
+
+@pytest.mark.parametrize("width", [10, 3000])
+def test_the_largest_of_many_values_with_equals(width):
+    rng = np.random.default_rng(width)
+    dense = rng.integers(1, 40, (30, width)).astype(np.float32)
+    found = largest_entries(sparse.csr_array(dense), 7)
+    values = np.sort(found.data.reshape(30, 7), axis=1)
+    assert np.array_equal(values, np.sort(dense, axis=1)[:, -7:])
 
 
 def test_of_equal_entries_the_first_are_kept():
-    found = places_of_largest(np.array([0, 4]), np.array([1.0, 2.0, 1.0, 1.0]), 3)
-    assert found.tolist() == [0, 1, 2]
+    found = largest_entries(sparse.csr_array(np.array([[1.0, 2.0, 1.0, 1.0]])), 3)
+    assert found.indices.tolist() == [0, 1, 2]
+
+
+@steady
+@given(sizes=st.tuples(*[st.integers(1, 8)] * 4), count=st.integers(0, 30), seed=st.integers(0, 99))
+def test_overlaps_of_a_product_are_those_of_its_rows(sizes, count, seed):
+    rows, inner, width, others = sizes
+    left, middle = sparse_rows(rows, inner, seed), sparse_rows(inner, width, seed + 1)
+    right = sparse_rows(others, width, seed + 2)
+    rng = np.random.default_rng(seed)
+    first, second = rng.integers(rows, size=count), rng.integers(others, size=count)
+    found = overlaps_of_product(*map(sparse.csr_array, (left, middle, right)), first, second)
+    product = left.astype(np.float64) @ middle
+    assert found == pytest.approx((product[first] * right[second]).sum(axis=1), abs=1e-5)
 
 
 def test_the_largest_of_a_group_stand_in_order():

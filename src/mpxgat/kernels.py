@@ -22,6 +22,7 @@ Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _ROWS_AT_ONCE = 1 << 13
+_SHORT = 1 << 31  # columns that int32 can count
 MOST_LEAVES = 32  # of a tree, by one bit each
 _TILE = 64  # rows that are asked of a tree in one go
 _DE_BRUIJN = 0x077CB531  # shifted by 0 to 31 places its five highest bits are different each time
@@ -38,6 +39,18 @@ def _compiled(function: _Function) -> _Function:
         return cast(_Function, numba.njit(nogil=True)(function))
 
 
+def _arrays(
+    rows: sparse.csr_array, *, single: bool = False
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+    """Starts, columns and values (float32 if asked) in few types: for each set of types a loop is compiled again."""
+    column = rows.indices.astype(np.int32, copy=False) if rows.shape[1] < _SHORT else rows.indices
+    return (
+        rows.indptr.astype(np.int64, copy=False),
+        column,
+        rows.data.astype(np.float32, copy=False) if single else rows.data,
+    )
+
+
 # ---- overlaps of sparse rows -----------------------------------------------------------------------------
 
 
@@ -46,8 +59,7 @@ def overlaps(
 ) -> Numbers:
     """(k,) <left_i, right_j> of sparse rows (n, d) at (k,) pairs; quickest where pairs of one i come together."""
     first, second = (np.ascontiguousarray(nodes, dtype=np.int64) for nodes in (first, second))
-    rows = (left.indptr, left.indices, left.data, right.indptr, right.indices, right.data)
-    return _overlaps(first, second, *rows, left.shape[1])
+    return _overlaps(first, second, *_arrays(left), *_arrays(right), left.shape[1])
 
 
 @_compiled
@@ -81,6 +93,55 @@ def _overlaps(
     return found
 
 
+def overlaps_of_product(
+    left: sparse.csr_array,
+    middle: sparse.csr_array,
+    right: sparse.csr_array,
+    first: NDArray[np.integer[Any]],
+    second: NDArray[np.integer[Any]],
+) -> Numbers:
+    """(k,) <(left @ middle)_i, right_j> at (k,) pairs, no entry below 0; the product is never held."""
+    order = np.argsort(first, kind="stable")  # its rows are made once each
+    one, other = (np.ascontiguousarray(nodes[order], dtype=np.int64) for nodes in (first, second))
+    rows = (*_arrays(left), *_arrays(middle), *_arrays(right))
+    found = np.empty(len(order))
+    found[order] = _overlaps_of_product(one, other, *rows, middle.shape[1])
+    return found
+
+
+@_compiled
+def _overlaps_of_product(
+    first: Places,
+    second: Places,
+    left_start: NDArray[Any],
+    left_column: NDArray[Any],
+    left_value: NDArray[Any],
+    middle_start: NDArray[Any],
+    middle_column: NDArray[Any],
+    middle_value: NDArray[Any],
+    right_start: NDArray[Any],
+    right_column: NDArray[Any],
+    right_value: NDArray[Any],
+    width: int,
+) -> Numbers:
+    found = np.zeros(len(first))
+    row, met = np.zeros(width), np.empty(width, dtype=np.int64)
+    filled, count = -1, 0
+    for k in range(len(first)):
+        i, j = first[k], second[k]
+        if i != filled:
+            for m in range(count):
+                row[met[m]] = 0.0
+            ends = (left_start[i], left_start[i + 1])
+            count = _row_of_product(*ends, left_column, left_value, middle_start, middle_column, middle_value, row, met)
+            filled = i
+        total = 0.0
+        for e in range(right_start[j], right_start[j + 1]):
+            total += row[right_column[e]] * right_value[e]
+        found[k] = total
+    return found
+
+
 # ---- the largest entries of rows, and of products of rows --------------------------------------------------
 
 
@@ -93,7 +154,7 @@ def _row_of_product(
     right_start: NDArray[Any],
     right_column: NDArray[Any],
     right_value: NDArray[Any],
-    product: NDArray[np.float32],
+    product: NDArray[Any],
     met: NDArray[Any],
 ) -> int:
     """Add the row whose entries lie from ``begin`` to ``end`` to ``product`` (c,), all 0 so far.
@@ -108,9 +169,34 @@ def _row_of_product(
                 met[count] = j
                 count += 1
             product[j] += value[e] * right_value[t]
-            if product[j] == 0:  # too small for float32
+            if product[j] == 0:  # too small for its type
                 count -= 1
     return count
+
+
+@_compiled
+def _kth_largest(value: NDArray[np.float32], count: int, k: int) -> np.float32:
+    """Of the first ``count`` values, which are put in another order (Hoare's FIND)."""
+    low, high, place = 0, count - 1, k - 1
+    while low < high:
+        pivot = value[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while value[i] > pivot:
+                i += 1
+            while value[j] < pivot:
+                j -= 1
+            if i <= j:
+                value[i], value[j] = value[j], value[i]
+                i += 1
+                j -= 1
+        if place <= j:
+            high = j
+        elif place >= i:
+            low = i
+        else:
+            break
+    return np.float32(value[place])
 
 
 def most_similar(left: sparse.csr_array, right: sparse.csr_array, k: int) -> Places:
@@ -118,9 +204,9 @@ def most_similar(left: sparse.csr_array, right: sparse.csr_array, k: int) -> Pla
 
     Entries must not lie below 0. As keys row * c + column of products above 0, in no order, some of them twice.
     """
-    turned = right.T.tocsr()
-    rows = (left.indptr, left.indices, left.data, turned.indptr, turned.indices, turned.data)
-    found: Places = _most_similar(*rows, right.shape[0], k)
+    found: Places = _most_similar(
+        *_arrays(left, single=True), *_arrays(right.T.tocsr(), single=True), right.shape[0], k
+    )
     return found
 
 
@@ -139,12 +225,15 @@ def _most_similar(
     of_rows, of_cols = np.full((rows, k), -1, dtype=np.int64), np.full((cols, k), -1, dtype=np.int64)
     heap = np.zeros((cols, k), dtype=np.float32)  # of every column's largest, the least first
     product, met = np.zeros(cols, dtype=np.float32), np.empty(cols, dtype=np.int64)
+    scratch = np.empty(cols, dtype=np.float32)
     for i in range(rows):
         ends = (start[i], start[i + 1])
         count = _row_of_product(*ends, column, value, turned_start, turned_column, turned_value, product, met)
         least = np.float32(0)
         if count > k:
-            least = np.partition(product[met[:count]], count - k)[count - k]
+            for m in range(count):
+                scratch[m] = product[met[m]]
+            least = _kth_largest(scratch, count, k)
         above = 0
         for m in range(count):
             if product[met[m]] > least:
@@ -198,11 +287,10 @@ def largest_of_product(left: sparse.csr_array, right: sparse.csr_array, k: int) 
     from scipy import sparse
 
     starts = range(0, left.shape[0], _ROWS_AT_ONCE)
-    given = (right.indptr, right.indices, right.data, right.shape[1], k)
+    ends, columns_of_left, values_of_left = _arrays(left, single=True)
+    given = (columns_of_left, values_of_left, *_arrays(right, single=True), right.shape[1], k)
     parts = side_by_side(
-        lambda start: _largest_of_product(
-            left.indptr[start : start + _ROWS_AT_ONCE + 1], left.indices, left.data, *given
-        ),
+        lambda start: _largest_of_product(ends[start : start + _ROWS_AT_ONCE + 1], *given),
         starts,
     )
     counts, columns, values = (np.concatenate(each) for each in zip(*parts, strict=True)) if parts else _NOTHING
@@ -226,14 +314,17 @@ def _largest_of_product(
     rows = len(start) - 1
     counts = np.zeros(rows, dtype=np.int64)
     columns, values = np.empty(rows * min(k, cols), dtype=np.int32), np.empty(rows * min(k, cols), dtype=np.float32)
-    product, met = np.zeros(cols, dtype=np.float32), np.empty(cols, dtype=np.int32)
+    product, met = np.zeros(cols, dtype=np.float32), np.empty(cols, dtype=np.int64)
+    scratch = np.empty(cols, dtype=np.float32)
     end = 0
     for i in range(rows):
         ends = (start[i], start[i + 1])
         count = _row_of_product(*ends, column, value, right_start, right_column, right_value, product, met)
         least, equals = np.float32(0), 0
         if count > k:
-            least = np.partition(product[met[:count]], count - k)[count - k]
+            for m in range(count):
+                scratch[m] = product[met[m]]
+            least = _kth_largest(scratch, count, k)
             equals = k
             for m in range(count):
                 equals -= product[met[m]] > least
@@ -249,11 +340,22 @@ def _largest_of_product(
     return counts, columns[:end].copy(), values[:end].copy()
 
 
+def largest_entries(rows: sparse.csr_array, k: int) -> sparse.csr_array:
+    """The k largest entries of every row, none of them below 0, as float32; of equals the first."""
+    from scipy import sparse
+
+    count = np.diff(rows.indptr)
+    start, column, value = _arrays(rows, single=True)
+    kept = slice(None) if count.max(initial=0) <= k else _places_of_largest(start, value, k)
+    indptr = np.concatenate([[0], np.cumsum(np.minimum(count, k))]).astype(rows.indptr.dtype)
+    return sparse.csr_array((value[kept], column[kept], indptr), shape=rows.shape)
+
+
 @_compiled
-def places_of_largest(start: NDArray[Any], value: NDArray[Any], k: int) -> Places:
-    """Where the k largest entries of every row are; of equals the first."""
+def _places_of_largest(start: Places, value: NDArray[np.float32], k: int) -> Places:
     rows = len(start) - 1
     found = np.empty(len(value), dtype=np.int64)
+    scratch = np.empty(len(value), dtype=np.float32)
     count = 0
     for i in range(rows):
         begin, end = start[i], start[i + 1]
@@ -262,7 +364,9 @@ def places_of_largest(start: NDArray[Any], value: NDArray[Any], k: int) -> Place
                 found[count] = e
                 count += 1
             continue
-        least = np.partition(value[begin:end], end - begin - k)[end - begin - k]
+        for e in range(begin, end):
+            scratch[e - begin] = value[e]
+        least = _kth_largest(scratch, end - begin, k)
         equals = k
         for e in range(begin, end):
             if value[e] > least:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,6 +213,21 @@ class KnownUnits:
 # ---- many pairs at once, as a list or as a grid ----------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class Product:
+    """Rows (n, d) of ``left @ right``, each made when it is asked for: all are too many. No entry lies below 0."""
+
+    left: sparse.csr_array
+    right: sparse.csr_array
+
+    def __getitem__(self, nodes: IntArray) -> sparse.csr_array:
+        """The rows of some nodes."""
+        return sparse.csr_array(self.left[nodes] @ self.right)
+
+
+Rows: TypeAlias = sparse.csr_array | Product
+
+
 class Pairs(Protocol):
     """Pairs of nodes of which numbers are computed; every answer has their ``shape``."""
 
@@ -228,8 +243,8 @@ class Pairs(Protocol):
     def second(self) -> IntArray:
         """The other end."""
 
-    def overlap(self, left: sparse.csr_array, right: sparse.csr_array) -> Values:
-        """<left_i, right_j> of sparse rows (n, d), float64."""
+    def overlap(self, left: Rows, right: Rows) -> Values:
+        """<left_i, right_j> of sparse rows (n, d), float64; one of the two may be a product."""
 
     def dots(self, vectors: NDArray[np.float32]) -> Values:
         """<v_i, v_j> of dense rows (n, d), summed up in float64."""
@@ -246,10 +261,14 @@ class PairList:
         """(k,)."""
         return self.first.shape
 
-    def overlap(self, left: sparse.csr_array, right: sparse.csr_array) -> Values:
+    def overlap(self, left: Rows, right: Rows) -> Values:
         """Row by row."""
-        from mpxgat.kernels import overlaps  # loading the compiler takes half a second
+        from mpxgat.kernels import overlaps, overlaps_of_product  # loading the compiler takes half a second
 
+        if isinstance(left, Product):
+            return overlaps_of_product(left.left, left.right, right, self.first, self.second)
+        if isinstance(right, Product):
+            return overlaps_of_product(right.left, right.right, left, self.second, self.first)
         return overlaps(left, right, self.first, self.second)
 
     def dots(self, vectors: NDArray[np.float32]) -> Values:
@@ -274,7 +293,7 @@ class PairGrid:
         """(r, c)."""
         return len(self.first), self.second.shape[1]
 
-    def overlap(self, left: sparse.csr_array, right: sparse.csr_array) -> Values:
+    def overlap(self, left: Rows, right: Rows) -> Values:
         """One sparse product."""
         products: Values = (left[self.first[:, 0]] @ right[self.second[0]].T).toarray()
         return products

@@ -14,7 +14,7 @@ def check_symmetry(features, pairs):
         assert values == pytest.approx(other[column], abs=1e-12), column.name
 
 
-def check_grid(features, grid, close=1e-12):
+def check_grid(features, grid, close=1e-6):
     """A grid has the numbers of the list of its pairs, but for rounding."""
     listed = PairList(np.stack([end.ravel() for end in np.broadcast_arrays(grid.first, grid.second)], axis=1))
     by_grid, by_list = features.columns(grid), features.columns(listed)

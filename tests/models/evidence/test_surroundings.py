@@ -9,7 +9,7 @@ from scipy import sparse
 
 from mpxgat.kernels import largest_of_product
 from mpxgat.models.evidence import surroundings as surroundings_module
-from mpxgat.models.evidence.surroundings import FAR, NEAR, WIDE, SoftUnits, Surroundings, largest_entries
+from mpxgat.models.evidence.surroundings import FAR, NEAR, WIDE, SoftUnits, Surroundings
 from tests.examples import graph_of, random_graph
 from tests.models.evidence.graphs import GRAPHS, dense_units, neighbours_of, some_matching
 
@@ -171,24 +171,6 @@ def test_only_units_of_two_layers_can_join_them(graph):
         units, present = found.shared
         assert np.array_equal(units.toarray(), found.matrix.toarray()[:, several])
         assert np.array_equal(present, found.present[several])
-
-
-# ---- the largest entries --------------------------------------------------------------------------------------------
-
-
-def some_rows(shape, seed, density=0.3):
-    rng = np.random.default_rng(seed)
-    return sparse.csr_array((rng.random(shape) * (rng.random(shape) < density)).astype(np.float32))
-
-
-def test_the_largest_entries_of_rows():
-    rows = some_rows((30, 20), 3)
-    assert largest_entries(rows, 20) is rows
-    cut, whole = largest_entries(rows, 4).toarray(), rows.toarray()
-    kept = cut > 0
-    assert (kept.sum(axis=1) == np.minimum((whole > 0).sum(axis=1), 4)).all()
-    assert np.array_equal(cut[kept], whole[kept])
-    assert (np.where(kept, whole, np.inf).min(axis=1) >= np.where(kept, 0, whole).max(axis=1)).all()
 
 
 def test_the_number_of_threads_does_not_matter():

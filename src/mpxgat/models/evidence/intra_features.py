@@ -11,15 +11,12 @@ from scipy import sparse
 
 from mpxgat.graph import MultiplexGraph
 from mpxgat.models.evidence.features import DEGREES, EMBEDDINGS, Column, sides
-from mpxgat.models.evidence.walks import Walks, WalkSimilarity, at_rows, one_step
-from mpxgat.pairs import IntArray, Pairs, Values, unit_matrix, unit_presence
+from mpxgat.models.evidence.walks import Walks, WalkSimilarity, one_step
+from mpxgat.pairs import Pairs, Product, Values, unit_matrix, unit_presence
 
 LAYER, UNION = "shared neighbours in the layer", "shared neighbours in any layer"
 ELSEWHERE, WALKS = "linked in other layers", "met on short walks"
 PLACE = "the layer"
-
-
-_MOST_NODES = 100_000  # whose walks of two steps are kept; those of a larger network are made when asked for
 
 
 class Neighbours:
@@ -35,8 +32,7 @@ class Neighbours:
         self._links = sparse.csr_array(place @ adjacency)
         self._by_log = _scaled(self._links, 1 / np.log(np.maximum(degree, 2)))
         self._by_degree = _scaled(self._links, 1 / np.maximum(degree, 1))
-        self._place, self._spread = place, spread
-        self._two_steps = sparse.csr_array(place @ (spread @ spread)) if place.shape[0] <= _MOST_NODES else None
+        self._two_steps = Product(sparse.csr_array(place @ spread), spread)
 
     def columns(self, pairs: Pairs) -> dict[Column, Values]:
         """Common neighbours: plain, by rarity (Adamic-Adar, resource allocation), relative; and three-step paths."""
@@ -47,17 +43,9 @@ class Neighbours:
             "common neighbours, rare ones more": pairs.overlap(self._by_log, self._links),
             "common neighbours, by degree": pairs.overlap(self._by_degree, self._links),
             "common neighbours, relative": relative,
-            "paths of three links": pairs.overlap(self._two_steps_from(pairs.first), self._links),
+            "paths of three links": pairs.overlap(self._two_steps, self._links),
         }
         return {Column(f"{name} {self._where}", self._reason): value for name, value in found.items()}
-
-    def _two_steps_from(self, nodes: IntArray) -> sparse.csr_array:
-        """(n, m) walks of two steps from these nodes at least."""
-        if self._two_steps is not None:
-            return self._two_steps
-        different = np.unique(nodes)
-        rows = sparse.csr_array(self._place[different] @ self._spread @ self._spread)
-        return at_rows(rows, different, self._place.shape[0])
 
 
 class IntraFeatures:

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mpxgat.graph import MultiplexGraph
-from mpxgat.kernels import largest_of_product, overlaps, places_of_largest
+from mpxgat.kernels import largest_of_product, overlaps
+from mpxgat.models.evidence.walks import by_rarity
 from mpxgat.pairs import unit_matrix
 
 NEAR, FAR, WIDE = "near", "far", "wide"
@@ -77,8 +78,9 @@ class Surroundings:
         powers = [step]
         for _ in range(2):
             powers.append(largest_of_product(step, powers[-1], largest))
+        nodes = np.arange(graph.n_nodes)
         walks = {
-            name: _by_rarity(sum(weight * power for weight, power in zip(weights, powers, strict=False)), largest)
+            name: by_rarity(sum(weight * power for weight, power in zip(weights, powers, strict=False)), nodes, largest)
             for name, weights in _STEPS.items()
         }
         degree = np.log1p(graph.degree).astype(np.float32)
@@ -132,26 +134,6 @@ def _neighbourhood_shape(links: sparse.csr_array) -> dict[str, NDArray[np.float3
         "least degree of a neighbour": least,
     }
     return {name: np.log1p(number).astype(np.float32) for name, number in numbers.items()}
-
-
-def largest_entries(rows: sparse.csr_array, k: int) -> sparse.csr_array:
-    """The k largest entries of every row, none of them below 0."""
-    count = np.diff(rows.indptr)
-    if count.max(initial=0) <= k:
-        return rows
-    kept = places_of_largest(rows.indptr, rows.data, k)
-    starts = np.concatenate([[0], np.cumsum(np.minimum(count, k))]).astype(rows.indptr.dtype)
-    return sparse.csr_array((rows.data[kept], rows.indices[kept], starts), shape=rows.shape)
-
-
-def _by_rarity(rows: sparse.csr_array, largest: int) -> sparse.csr_array:
-    """Own node left out, columns divided by the roots of their sums, largest entries kept."""
-    entries = rows.tocoo()
-    others = entries.row != entries.col
-    rows = sparse.csr_array(
-        (entries.data[others].astype(np.float32), (entries.row[others], entries.col[others])), shape=rows.shape
-    )
-    return largest_entries(sparse.csr_array(rows @ _over(np.sqrt(rows.sum(axis=0)))), largest)
 
 
 def _over(values: NDArray[np.floating]) -> sparse.dia_array:
