@@ -456,7 +456,7 @@ def make_model(name: str, /, *, seed: int = 0, **settings: Any) -> Model:
             if setting not in known:
                 raise SettingError(f"no setting {quoted(setting)}; known are {', '.join(known) or 'none'}")
     model = cls(seed=seed, **registered.settings, **settings)
-    model.name, model._fixed = name, registered.settings
+    model.name, model._fixed = name, dict(registered.settings)  # a proxy cannot be sent to a worker
     model.description = registered.description or cls.description
     return model
 

@@ -14,7 +14,7 @@ from mpxgat.io.arrays import read_arrays, write_arrays
 from mpxgat.matching import with_reasons
 from mpxgat.matching.match import layer_pairs
 from mpxgat.metrics import auc
-from mpxgat.models import load_model
+from mpxgat.models import load_model, make_model
 from mpxgat.models.base import KIND, STATE
 from mpxgat.models.evidence import Evidence, EvidenceSettings, inter_features, surroundings, walks
 from mpxgat.models.evidence import rounds as evidence_rounds
@@ -201,7 +201,8 @@ def test_splits_in_parallel_processes_give_the_same_bytes(tmp_path):
     graph = planted(9, people=150)
     settings = QUICK | {"embeddings": "anchored", "rounds": 1}
     alone = fitted(graph, **settings).save(tmp_path / "alone.safetensors")
-    beside = Evidence(seed=0, **settings).fit(graph, Session(engine=Processes(2))).save(tmp_path / "beside.safetensors")
+    made = make_model("evidence", seed=0, **settings)
+    beside = made.fit(graph, Session(engine=Processes(2))).save(tmp_path / "beside.safetensors")
     assert alone.read_bytes() == beside.read_bytes()
 
 

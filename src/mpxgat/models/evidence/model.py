@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Self
 
@@ -223,12 +224,13 @@ class Evidence(Model):
     def _learn(self, graph: MultiplexGraph, session: Session) -> None:
         self._prior = layer_prior(graph)
         self._anchored = Anchored(seed=self.seed).fit(graph, session) if self._settings.embeddings != "none" else None
-        given = (self._settings, self.seed, session.engine, self._embed_across)
+        within, across = (partial(_vectors, self._anchored, number) for number in (0, 1))  # workers need no more of us
+        given = (self._settings, self.seed, session.engine, across)
         inter = learn_inter(graph, Surroundings.of(graph), self._prior, *given)
         self._rounds, self._others = (inter.rounds, inter.others) if inter else ((), None)
         self._joint = inter.joint if inter else None
         self._recall = inter.recall if inter else None
-        intra = learn_intra(graph, self._settings, self.seed, self._embed, session.engine)
+        intra = learn_intra(graph, self._settings, self.seed, within, session.engine)
         self._intra_classifier = intra.classifier if intra else None
         self._validation = {
             kind: dict(learned.validation)
@@ -262,14 +264,6 @@ class Evidence(Model):
         self._intra = IntraFeatures(graph, short_walks(graph), self._anchored.horizontal if self._anchored else None)
         self._rules = Rules().fit(graph)
         self._matching = EvidenceMatching(graph, self._joint) if self._joint else None
-
-    def _embed(self, graph: MultiplexGraph) -> Vectors | None:
-        """Horizontal embeddings of a graph with more links hidden."""
-        return self._anchored.embed_graph(graph)[0] if self._anchored else None
-
-    def _embed_across(self, graph: MultiplexGraph) -> Vectors | None:
-        """Vertical ones, likewise."""
-        return self._anchored.embed_graph(graph)[1] if self._anchored else None
 
     # ---- scores ----------------------------------------------------------------------------------------
 
@@ -405,6 +399,11 @@ class Evidence(Model):
                 raise ValueError(f"an {kind} classifier of {each.n_features} columns, expected {len(columns[kind])}")
             if each.n_trees > most[kind]:
                 raise ValueError(f"an {kind} classifier of {each.n_trees} trees, expected at most {most[kind]}")
+
+
+def _vectors(anchored: Anchored | None, number: int, graph: MultiplexGraph) -> Vectors | None:
+    """Horizontal (0) or vertical (1) embeddings of a graph with more links hidden; None where there are none."""
+    return anchored.embed_graph(graph)[number] if anchored else None
 
 
 def _part(state: Arrays, prefix: str) -> Arrays:
