@@ -44,6 +44,7 @@ __all__ = [
     "MpxgatError",
     "MultiplexGraph",
     "Node",
+    "compare",
     "datasets",
     "errors",
     "evaluate",
@@ -67,7 +68,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from mpxgat import datasets, errors, io, matching, metrics, models, predictions, splits, synthetic
+    from mpxgat import compare, datasets, errors, io, matching, metrics, models, predictions, splits, synthetic
     from mpxgat.datasets import load
     from mpxgat.errors import MpxgatError
     from mpxgat.evaluation import evaluate

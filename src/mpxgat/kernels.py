@@ -93,6 +93,46 @@ def _overlaps(
     return found
 
 
+def sums_of_minima(
+    left: sparse.csr_array, right: sparse.csr_array, first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]
+) -> Numbers:
+    """(k,) sums of min(left_i, right_j) over the columns of sparse rows (n, d), no entry below 0; as `overlaps`."""
+    first, second = (np.ascontiguousarray(nodes, dtype=np.int64) for nodes in (first, second))
+    found: Numbers = _sums_of_minima(first, second, *_arrays(left), *_arrays(right), left.shape[1])
+    return found
+
+
+@_compiled
+def _sums_of_minima(
+    first: Places,
+    second: Places,
+    left_start: NDArray[Any],
+    left_column: NDArray[Any],
+    left_value: NDArray[Any],
+    right_start: NDArray[Any],
+    right_column: NDArray[Any],
+    right_value: NDArray[Any],
+    width: int,
+) -> Numbers:
+    found = np.zeros(len(first))
+    row = np.zeros(width)  # of the node that is looked at, filled in
+    filled = -1
+    for k in range(len(first)):
+        i, j = first[k], second[k]
+        if i != filled:
+            if filled >= 0:
+                for e in range(left_start[filled], left_start[filled + 1]):
+                    row[left_column[e]] = 0.0
+            for e in range(left_start[i], left_start[i + 1]):
+                row[left_column[e]] = left_value[e]
+            filled = i
+        total = 0.0
+        for e in range(right_start[j], right_start[j + 1]):
+            total += min(row[right_column[e]], right_value[e])
+        found[k] = total
+    return found
+
+
 def overlaps_of_product(
     left: sparse.csr_array,
     middle: sparse.csr_array,

@@ -1,0 +1,170 @@
+"""The values of one column of a graph: texts as codes, tables of features as arrays."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from mpxgat.compare.declared import Comparison
+from mpxgat.errors import SettingError, quoted, warn_of_data
+from mpxgat.graph import Features, MultiplexGraph, describe
+
+HORIZONTAL, VERTICAL = "h:", "v:"  # as files call columns of features
+ALL = "*"
+_SHOWN = 40  # characters of a value
+_NONE = r"^(?i:na|#?n/a|nan|null|none)$"  # where a number or a date is expected
+_Read = TypeVar("_Read")
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A column of texts: every value once.
+
+    code        (n,) the place of every node's value in ``values``, -1 where it has none
+    values      different, none of them blank
+    """
+
+    code: NDArray[np.int64]
+    values: list[str]
+
+    @property
+    def there(self) -> NDArray[np.bool_]:
+        """(n,) which nodes have a value."""
+        return self.code >= 0
+
+    def first_with(self, value: int) -> int:
+        """The first node that has a value."""
+        return int(np.flatnonzero(self.code == value)[0])
+
+    def merged(self, key: Callable[[str], str]) -> Coded:
+        """Values that have the same key become one, called by the key; those of an empty key none."""
+        place: dict[str, int] = {}
+        new = np.empty(len(self.values) + 1, dtype=np.int64)
+        for old, value in enumerate(self.values):
+            text = key(value)
+            new[old] = place.setdefault(text, len(place)) if text else -1
+        new[-1] = -1  # of code -1
+        return Coded(new[self.code], list(place))
+
+
+def coded(graph: MultiplexGraph, comparison: Comparison) -> Coded:
+    """The values of an attribute column, blank ones missing; SettingError if there is no such column."""
+    texts = _by_layer(graph, comparison)
+    code = np.full(graph.n_nodes, -1, dtype=np.int64)
+    place = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(texts), ""), False)
+    there = place.to_numpy(zero_copy_only=False)
+    encoded = texts.filter(place).dictionary_encode()
+    code[there] = encoded.indices.to_numpy()
+    return Coded(code, encoded.dictionary.to_pylist())
+
+
+def _by_layer(graph: MultiplexGraph, comparison: Comparison) -> pa.LargeStringArray:
+    """The column; in layers where it is empty the one that is called otherwise there."""
+    usual = _attribute(graph, comparison.column)
+    if comparison.other is None:
+        return usual
+    other = _attribute(graph, comparison.other)
+    parts = []
+    for start, stop in zip(graph.layer_start, graph.layer_start[1:], strict=False):
+        own = usual.slice(start, stop - start)
+        empty = not pc.any(pc.not_equal(own, "")).as_py()
+        parts.append(other.slice(start, stop - start) if empty else own)
+    return pa.chunked_array(parts, pa.large_string()).combine_chunks()
+
+
+def _attribute(graph: MultiplexGraph, column: str) -> pa.LargeStringArray:
+    if column in graph.attributes:
+        return graph.attributes[column]
+    raise SettingError(_unknown(column, columns_of(graph)))
+
+
+def columns_of(graph: MultiplexGraph) -> list[str]:
+    """Whatever may be compared, by name: attributes, features, tables of features."""
+    found = list(graph.attributes)
+    for prefix, table in ((HORIZONTAL, graph.horizontal_features), (VERTICAL, graph.vertical_features)):
+        if table is not None:
+            found += [prefix + ALL, *(prefix + name for name in table.names)]
+    return found
+
+
+def _unknown(column: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(column, known, n=1)
+    hint = f"did you mean {quoted(near[0])}? " if near else ""
+    shown = ", ".join(quoted(name) for name in known[:10]) + (f", … ({len(known)})" if len(known) > 10 else "")
+    return f"no column {quoted(column)} to compare; {hint}" + (f"there are {shown}" if known else "there is none")
+
+
+def features(graph: MultiplexGraph, comparison: Comparison) -> Features | None:
+    """The table that a comparison names, or the one column of it; None if it names an attribute.
+
+    SettingError if there is no such table or column, or another name for it.
+    """
+    column = comparison.column
+    if column in graph.attributes or not column.startswith((HORIZONTAL, VERTICAL)):
+        return None
+    prefix, name = column[:2], column[2:]
+    table = graph.horizontal_features if prefix == HORIZONTAL else graph.vertical_features
+    if table is None or (name != ALL and name not in table.names):
+        raise SettingError(_unknown(column, columns_of(graph)))
+    if comparison.other is not None:
+        raise SettingError(f"features {quoted(column)} are called the same in all layers, expected no other name")
+    if name == ALL:
+        return table
+    place = table.names.index(name)
+    return Features((name,), table.values[:, place : place + 1])
+
+
+def read_values(
+    graph: MultiplexGraph, comparison: Comparison, column: Coded, read: Callable[[str], _Read], expected: str
+) -> tuple[NDArray[np.bool_], list[_Read | None]]:
+    """(values,) what was read of every value of a column, and which of them say that there is none, as "NA" does.
+
+    SettingError, naming node and value, at the first of which ``read`` makes a ValueError; a DataWarning names what was
+    taken for none.
+    """
+    none = np.zeros(len(column.values), dtype=bool)
+    if column.values:
+        trimmed = pc.utf8_trim_whitespace(pa.array(column.values, pa.large_string()))
+        none = pc.match_substring_regex(trimmed, _NONE).to_numpy(zero_copy_only=False)
+    found: list[_Read | None] = []
+    for place, value in enumerate(column.values):
+        try:
+            found.append(None if none[place] else read(value.strip()))
+        except ValueError:
+            raise misfit(graph, comparison, column.first_with(place), value, expected) from None
+    if none.any():
+        words = ", ".join(quoted(column.values[place]) for place in np.flatnonzero(none)[:5])
+        warn_of_data(f"in column {quoted(comparison.column)} {words} are taken for no value")
+    return none, found
+
+
+def misfit(graph: MultiplexGraph, comparison: Comparison, node: int, value: object, expected: str) -> SettingError:
+    """What to say of a value that does not fit its kind."""
+    return SettingError(
+        f"column {quoted(comparison.column)}, node {describe(graph.nodes[node])}: "
+        f"{quoted(value)} is no {comparison.kind}, expected {expected}"
+    )
+
+
+def shown(values: Iterable[str]) -> list[str]:
+    """The beginnings of values, to be shown later: they may be long."""
+    return [value[: _SHOWN + 1] for value in values]
+
+
+def quoted_value(value: str) -> str:
+    """One of these for people."""
+    return quoted(value if len(value) <= _SHOWN else value[:_SHOWN] + "…", _SHOWN + 1)
+
+
+def rarity(code: NDArray[np.int64], count: int) -> NDArray[np.float64]:
+    """(count,) −log of the share that each of so many codes has of the nodes that have one; 0 if all have the same."""
+    sizes = np.bincount(code[code >= 0], minlength=count)
+    rare: NDArray[np.float64] = np.log(max(int(sizes.sum()), 1)) - np.log(np.maximum(sizes, 1))
+    return rare
