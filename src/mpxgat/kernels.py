@@ -419,6 +419,41 @@ def _places_of_largest(start: Places, value: NDArray[np.float32], k: int) -> Pla
     return found[:count]
 
 
+# ---- words of names --------------------------------------------------------------------------------------
+
+
+@_compiled
+def agreeing_words(
+    first: Places, second: Places, start: Places, word: Places, initial: Places, single: NDArray[np.bool_]
+) -> Numbers:
+    """(k,) the share of the shorter name's words that agree with one of the other's: equal, or one the other's initial.
+
+    start       (m + 1,) the words of name i are ``word[start[i]]`` to ``word[start[i + 1] - 1]``, at least one
+    initial     the first character of each, and ``single`` whether that is all of it
+
+    A word agrees with one other at most; equal ones are found first.
+    """
+    found = np.zeros(len(first))
+    for k in range(len(first)):
+        i, j = first[k], second[k]
+        begin, end = start[j], start[j + 1]
+        count, shorter = 0, min(start[i + 1] - start[i], end - begin)
+        used = np.zeros(end - begin, dtype=np.bool_)
+        agreed = np.zeros(start[i + 1] - start[i], dtype=np.bool_)
+        for turn in range(2):
+            for a in range(start[i], start[i + 1]):
+                for b in range(begin, end):
+                    if agreed[a - start[i]] or used[b - begin]:
+                        continue
+                    same = word[a] == word[b]
+                    alike = initial[a] == initial[b] and (single[a] or single[b])
+                    if same or (turn == 1 and alike):
+                        agreed[a - start[i]] = used[b - begin] = True
+                        count += 1
+        found[k] = count / shorter
+    return found
+
+
 # ---- logistic regressions --------------------------------------------------------------------------------
 
 

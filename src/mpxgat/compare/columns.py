@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -13,13 +14,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mpxgat.compare.declared import Comparison
-from mpxgat.errors import SettingError, quoted, warn_of_data
+from mpxgat.errors import SettingError, listed, printable, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph, describe
 
 HORIZONTAL, VERTICAL = "h:", "v:"  # as files call columns of features
 ALL = "*"
 _SHOWN = 40  # characters of a value
-_NONE = r"^(?i:na|#?n/a|nan|null|none)$"  # where a number or a date is expected
+_NONE = re.compile(r"na|#?n/a|nan|null|none", re.IGNORECASE)
 _Read = TypeVar("_Read")
 
 
@@ -28,7 +29,7 @@ class Coded:
     """A column of texts: every value once.
 
     code        (n,) the place of every node's value in ``values``, -1 where it has none
-    values      different, none of them blank
+    values      none of them blank
     """
 
     code: NDArray[np.int64]
@@ -43,15 +44,18 @@ class Coded:
         """The first node that has a value."""
         return int(np.flatnonzero(self.code == value)[0])
 
-    def merged(self, key: Callable[[str], str]) -> Coded:
-        """Values that have the same key become one, called by the key; those of an empty key none."""
-        place: dict[str, int] = {}
-        new = np.empty(len(self.values) + 1, dtype=np.int64)
+    def merged(self, read: Callable[[str], tuple[str, str]]) -> Coded:
+        """Values of which the same is read become one; those of which no text is read, none.
+
+        ``read`` gives a text, which becomes the value, and what else tells it from others.
+        """
+        place: dict[tuple[str, str], int] = {}
+        new = np.full(len(self.values) + 1, -1, dtype=np.int64)  # the last is of code -1
         for old, value in enumerate(self.values):
-            text = key(value)
-            new[old] = place.setdefault(text, len(place)) if text else -1
-        new[-1] = -1  # of code -1
-        return Coded(new[self.code], list(place))
+            found = read(value)
+            if found[0]:
+                new[old] = place.setdefault(found, len(place))
+        return Coded(new[self.code], [text for text, _ in place])
 
 
 def coded(graph: MultiplexGraph, comparison: Comparison) -> Coded:
@@ -82,7 +86,10 @@ def _by_layer(graph: MultiplexGraph, comparison: Comparison) -> pa.LargeStringAr
 def _attribute(graph: MultiplexGraph, column: str) -> pa.LargeStringArray:
     if column in graph.attributes:
         return graph.attributes[column]
-    raise SettingError(_unknown(column, columns_of(graph)))
+    known = columns_of(graph)
+    if column in known:
+        raise SettingError(f"column {quoted(column)} holds features, expected the kind number or vector")
+    raise SettingError(_unknown(column, known))
 
 
 def columns_of(graph: MultiplexGraph) -> list[str]:
@@ -123,26 +130,27 @@ def features(graph: MultiplexGraph, comparison: Comparison) -> Features | None:
 
 def read_values(
     graph: MultiplexGraph, comparison: Comparison, column: Coded, read: Callable[[str], _Read], expected: str
-) -> tuple[NDArray[np.bool_], list[_Read | None]]:
-    """(values,) what was read of every value of a column, and which of them say that there is none, as "NA" does.
+) -> list[_Read | None]:
+    """(values,) what was read of every value of a column; None of one that says that there is none, as "NA" does.
 
     SettingError, naming node and value, at the first of which ``read`` makes a ValueError; a DataWarning names what was
     taken for none.
     """
-    none = np.zeros(len(column.values), dtype=bool)
-    if column.values:
-        trimmed = pc.utf8_trim_whitespace(pa.array(column.values, pa.large_string()))
-        none = pc.match_substring_regex(trimmed, _NONE).to_numpy(zero_copy_only=False)
     found: list[_Read | None] = []
     for place, value in enumerate(column.values):
         try:
-            found.append(None if none[place] else read(value.strip()))
+            found.append(None if says_none(value) else read(value.strip()))
         except ValueError:
             raise misfit(graph, comparison, column.first_with(place), value, expected) from None
-    if none.any():
-        words = ", ".join(quoted(column.values[place]) for place in np.flatnonzero(none)[:5])
-        warn_of_data(f"in column {quoted(comparison.column)} {words} are taken for no value")
-    return none, found
+    none = [value for value, read_of_it in zip(column.values, found, strict=True) if read_of_it is None]
+    if none:
+        warn_of_data(f"in column {quoted(comparison.column)} {listed(none)} are taken for no value")
+    return found
+
+
+def says_none(value: str) -> bool:
+    """Whether a text says that there is no value, where a number or a date is expected."""
+    return _NONE.fullmatch(value.strip()) is not None
 
 
 def misfit(graph: MultiplexGraph, comparison: Comparison, node: int, value: object, expected: str) -> SettingError:
@@ -153,14 +161,21 @@ def misfit(graph: MultiplexGraph, comparison: Comparison, node: int, value: obje
     )
 
 
-def shown(values: Iterable[str]) -> list[str]:
-    """The beginnings of values, to be shown later: they may be long."""
-    return [value[: _SHOWN + 1] for value in values]
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """The values of a column as they stand there, cut: they may be long."""
 
+    code: NDArray[np.int64]
+    values: list[str]
 
-def quoted_value(value: str) -> str:
-    """One of these for people."""
-    return quoted(value if len(value) <= _SHOWN else value[:_SHOWN] + "…", _SHOWN + 1)
+    @classmethod
+    def of(cls, column: Coded) -> Shown:
+        """The beginnings of all."""
+        return cls(column.code, [printable(value[:_SHOWN]) + "…" * (len(value) > _SHOWN) for value in column.values])
+
+    def __getitem__(self, node: int) -> str:
+        """The value of a node that has one."""
+        return self.values[int(self.code[node])]
 
 
 def rarity(code: NDArray[np.int64], count: int) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ class Compared(ABC):
 
     whats: tuple[str, ...]  # what its numbers are, of one kind (or form) the same for all columns
     rivals: tuple[str, ...]  # those in which candidates compete
+    most_threads: int | None = None  # that ask `_numbers` at once
 
     def __init__(self, label: str, form: str, there: NDArray[np.bool_]):
         self.label, self.form, self.there = label, form, there
@@ -42,17 +44,14 @@ class Compared(ABC):
     def numbers(self, pairs: Pairs) -> dict[str, Values]:
         """By name, each in the shape of the pairs, finite, symmetric; all 0 where a node has no value."""
         found = [np.zeros(pairs.shape) for _ in self.names]
-        if not found[0].size:
-            return dict(zip(self.names, found, strict=True))
-        parts = list(_parts(pairs))
+        parts = _parts(pairs, self.there)
 
         def fill(number: int) -> None:
             place, part = parts[number]
-            there = self.there[part.first] & self.there[part.second]
-            for into, values in zip(found, (*self._numbers(part), there), strict=True):
-                into[place] = np.where(there, values, 0)
+            for into, values in zip(found, (*self._numbers(part), np.ones(part.shape)), strict=True):
+                into[place] = values
 
-        side_by_side(fill, range(len(parts)))
+        side_by_side(fill, range(len(parts)), self.most_threads)
         return dict(zip(self.names, found, strict=True))
 
     def proposals(self, ours: IntArray, theirs: IntArray, k: int) -> NDArray[np.int64]:
@@ -75,7 +74,7 @@ class Compared(ABC):
 
     @abstractmethod
     def _numbers(self, pairs: Pairs) -> tuple[Values, ...]:
-        """One for each of ``whats``; finite, and passed over where a value is missing."""
+        """One for each of ``whats``, all finite; of nodes that have a value."""
 
     @abstractmethod
     def _proposals(self, ours: IntArray, theirs: IntArray, k: int) -> NDArray[np.int64]:
@@ -86,13 +85,30 @@ class Compared(ABC):
         """As `describe`, of nodes that have a value."""
 
 
-def _parts(pairs: Pairs) -> list[tuple[slice, Pairs]]:
-    """A bounded number of pairs each, and where they stand."""
+def _parts(pairs: Pairs, there: NDArray[np.bool_]) -> list[tuple[Any, Pairs]]:
+    """Pairs of nodes that have a value, a bounded number each, and where they stand."""
     if isinstance(pairs, PairGrid):
-        rows, cols = pairs.first[:, 0], pairs.second[0]
-        return [(part, PairGrid(rows[part], cols)) for part in row_parts(rows, len(cols), _PAIRS_AT_ONCE)]
+        rows, cols = np.flatnonzero(there[pairs.first[:, 0]]), np.flatnonzero(there[pairs.second[0]])
+        return [
+            (np.ix_(rows[part], cols), PairGrid(pairs.first[rows[part], 0], pairs.second[0, cols]))
+            for part in row_parts(rows, len(cols), _PAIRS_AT_ONCE)
+            if len(cols)
+        ]
+    places = np.flatnonzero(there[pairs.first] & there[pairs.second])
     ends = np.stack([pairs.first, pairs.second], axis=1)
-    return [(part, PairList(ends[part])) for part in row_parts(ends[:, 0], 1, _PAIRS_AT_ONCE)]
+    return [(places[part], PairList(ends[places[part]])) for part in row_parts(places, 1, _PAIRS_AT_ONCE)]
+
+
+def raveled(pairs: Pairs) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(k,) both ends of every pair; a grid's row after row."""
+    first, second = (np.broadcast_to(ends, pairs.shape).ravel() for ends in (pairs.first, pairs.second))
+    return first.astype(np.int64, copy=False), second.astype(np.int64, copy=False)
+
+
+def equal_and_rare(pairs: Pairs, code: NDArray[np.int64], rarity: Values) -> Values:
+    """The rarity (codes,) of the code that both ends have, 0 where they differ."""
+    one = code[pairs.first]
+    return np.where(one == code[pairs.second], rarity[one], 0)
 
 
 def check_form(label: str, form: str | None, known: tuple[str, ...]) -> None:

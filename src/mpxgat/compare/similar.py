@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from mpxgat.kernels import largest_of_product
-from mpxgat.pairs import FloatArray
+from mpxgat.pairs import FloatArray, Values
 from mpxgat.system import side_by_side
 
 _CELLS_AT_ONCE = 1 << 23  # of a dense product
@@ -80,3 +82,119 @@ def _largest_dense(left: FloatArray, right: FloatArray, k: int) -> tuple[NDArray
     nothing = np.empty(0, dtype=np.int64)
     rows, cols = (np.concatenate([nothing, *found]) for found in zip(*blocks, strict=True))
     return rows, cols
+
+
+# ---- from values to the nodes that have them -------------------------------------------------------------
+
+
+def nodes_of_values(
+    row: NDArray[np.int64],
+    col: NDArray[np.int64],
+    similar: Values,
+    our_value: NDArray[np.int64],
+    their_value: NDArray[np.int64],
+    k: int,
+) -> NDArray[np.int64]:
+    """Keys of pairs of nodes, up to k for every node of either side, the most similar first.
+
+    row, col        (p,) pairs of values, none twice, and ``similar`` (p,) how much they are so
+    our_value       (r,) of every node, and ``their_value`` (c,)
+    """
+    ours, theirs = _first_nodes(row, col, similar, our_value, their_value, k)
+    their_back, our_back = _first_nodes(col, row, similar, their_value, our_value, k)
+    width = len(their_value)
+    return np.concatenate([ours * width + theirs, our_back * width + their_back])
+
+
+def _first_nodes(
+    row: NDArray[np.int64],
+    col: NDArray[np.int64],
+    similar: Values,
+    our_value: NDArray[np.int64],
+    their_value: NDArray[np.int64],
+    k: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of every node the k first nodes that have the values most similar to its own.
+
+    Of a value that more nodes have than there is room for, nodes of one value take different ones.
+    """
+    order = np.lexsort((col, -similar, row))
+    row, col = row[order], col[order]
+    ours, theirs = _Members.of(our_value), _Members.of(their_value)
+    size = theirs.size(col)
+    end = np.cumsum(size)
+    first_of_row = np.searchsorted(row, row)
+    room = k - (end - size) + (end - size)[first_of_row]
+    kept = room > 0
+    row, col, size = row[kept], col[kept], size[kept]
+    taken = np.minimum(size, room[kept])
+    one = np.repeat(np.arange(len(row)), ours.size(row))  # a pair of values for every node of the first
+    rank = np.arange(len(one)) - np.repeat(np.cumsum(ours.size(row)) - ours.size(row), ours.size(row))
+    pair = np.repeat(np.arange(len(one)), taken[one])
+    step = np.arange(len(pair)) - np.repeat(np.cumsum(taken[one]) - taken[one], taken[one])
+    value = one[pair]
+    place = (rank[pair] * taken[value] + step) % size[value]
+    return ours.member(row[value], rank[pair]), theirs.member(col[value], place)
+
+
+@dataclass(frozen=True, eq=False)
+class _Members:
+    """The nodes that have a value, by value: ``order`` from ``start[value]`` on."""
+
+    order: NDArray[np.int64]
+    start: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, value: NDArray[np.int64]) -> _Members:
+        return cls(np.argsort(value, kind="stable"), np.concatenate([[0], np.cumsum(np.bincount(value))]))
+
+    def size(self, value: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many nodes have a value."""
+        sizes: NDArray[np.int64] = self.start[value + 1] - self.start[value]
+        return sizes
+
+    def member(self, value: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
+        """One of these nodes."""
+        nodes: NDArray[np.int64] = self.order[self.start[value] + place]
+        return nodes
+
+
+def equal_nodes(our_value: NDArray[np.int64], their_value: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """Keys of pairs of nodes that have one value (r,) and (c,), where at most k nodes of one side have it.
+
+    A value that more nodes have on both sides proposes nothing: it says little.
+    """
+    values = int(max(our_value.max(), their_value.max())) + 1
+    fewer = np.minimum(*(np.bincount(each, minlength=values) for each in (our_value, their_value)))
+    wanted = np.flatnonzero((fewer > 0) & (fewer <= k))
+    ours, theirs = _Members.of(our_value), _Members.of(their_value)
+    width, cells = theirs.size(wanted), ours.size(wanted) * theirs.size(wanted)
+    of_value = np.repeat(np.arange(len(wanted)), cells)
+    cell = np.arange(len(of_value)) - np.repeat(np.cumsum(cells) - cells, cells)
+    row, col = np.divmod(cell, width[of_value])
+    value = wanted[of_value]
+    return ours.member(value, row) * len(their_value) + theirs.member(value, col)
+
+
+def nearest_nodes(our_number: Values, their_number: Values, k: int) -> NDArray[np.int64]:
+    """Keys of pairs of nodes: the k of the other side whose number lies nearest, of every node of either side."""
+    ours, theirs = _nearest(our_number, their_number, k)
+    their_back, our_back = _nearest(their_number, our_number, k)
+    width = len(their_number)
+    return np.concatenate([ours * width + theirs, our_back * width + their_back])
+
+
+def _nearest(numbers: Values, others: Values, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The k nearest are in a row when sorted: their first place is found by halving."""
+    k = min(k, len(others))
+    order = np.argsort(others, kind="stable")
+    ascending = others[order]
+    low, high = np.zeros(len(numbers), dtype=np.int64), np.full(len(numbers), len(others) - k, dtype=np.int64)
+    while (low < high).any():
+        middle = (low + high) // 2
+        last = np.minimum(middle + k, len(others) - 1)
+        further = (low < high) & (numbers - ascending[middle] > ascending[last] - numbers)
+        high = np.where(further, high, middle)
+        low = np.where(further, middle + 1, low)
+    rows = np.repeat(np.arange(len(numbers)), k)
+    return rows, order[(low[:, None] + np.arange(k)).ravel()]

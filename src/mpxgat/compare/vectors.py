@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mpxgat.compare.columns import ALL, coded, features, misfit, read_values
-from mpxgat.compare.compared import Compared, check_form
+from mpxgat.compare.compared import Compared, check_form, raveled
 from mpxgat.compare.declared import Comparison
 from mpxgat.compare.similar import most_alike, most_alike_dense, scaled_rows
 from mpxgat.errors import SettingError, quoted
@@ -90,8 +90,7 @@ class CountVectors(Compared):
     def _numbers(self, pairs: Pairs) -> tuple[Values, ...]:
         cosines = (pairs.overlap(rows, rows) for rows in self._rows.values())
         one, other = self._total[pairs.first], self._total[pairs.second]
-        first, second = (np.broadcast_to(ends, pairs.shape).ravel() for ends in (pairs.first, pairs.second))
-        shared = sums_of_minima(self._counts, self._counts, first, second).reshape(pairs.shape)
+        shared = sums_of_minima(self._counts, self._counts, *raveled(pairs)).reshape(pairs.shape)
         either = one + other - shared
         overlap = np.divide(shared, either, out=np.zeros(pairs.shape), where=either > 0)
         low, high = np.minimum(one, other), np.maximum(one, other)
@@ -129,7 +128,7 @@ def _values(comparison: Comparison, graph: MultiplexGraph) -> NDArray[np.float32
 def _listed(comparison: Comparison, graph: MultiplexGraph) -> NDArray[np.float32]:
     """The numbers that an attribute column lists."""
     column = coded(graph, comparison)
-    _, lists = read_values(graph, comparison, column, _read_list, _EXPECTED)
+    lists = read_values(graph, comparison, column, read_list, _EXPECTED)
     width = next((len(numbers) for numbers in lists if numbers is not None), 0)
     values = np.zeros((len(lists) + 1, width), dtype=np.float32)  # the last row is of code -1
     for place, numbers in enumerate(lists):
@@ -150,7 +149,7 @@ def _listed(comparison: Comparison, graph: MultiplexGraph) -> NDArray[np.float32
     return values[column.code]
 
 
-def _read_list(text: str) -> NDArray[np.float64]:
+def read_list(text: str) -> NDArray[np.float64]:
     """ValueError if a text is no list of numbers that float32 can hold."""
     if text.startswith("["):
         try:
