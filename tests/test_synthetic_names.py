@@ -10,10 +10,12 @@ from difflib import SequenceMatcher
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mpxgat.io import read, write
 from mpxgat.synthetic import social, truth
-from mpxgat.synthetic_names import MISSING, first_and_last_names, profiles
+from mpxgat.synthetic_names import MISSING, first_and_last_names, mistyped, profiles
 
 SIMILAR = 0.55  # of the letters in common, in order
 
@@ -153,3 +155,14 @@ def test_profiles_survive_a_file(tmp_path):
     graph = social(80, 2, 3, names=True)
     write(graph, tmp_path / "named.mpxg")
     assert read(tmp_path / "named.mpxg") == graph
+
+
+@given(st.lists(st.text("abc._1", min_size=2, max_size=12), min_size=1, max_size=8), st.integers(0, 2**31))
+def test_a_mistyped_text_is_one_slip_away(written, seed):
+    found = mistyped(np.array(written), np.random.default_rng(seed)).tolist()
+    for text, wrong in zip(written, found, strict=True):
+        places = range(1, len(text))
+        slips = {text[: place + 1] + text[place:] for place in places}
+        slips |= {text[:place] + text[place + 1 :] for place in places}
+        slips |= {text[: place - 1] + text[place] + text[place - 1] + text[place + 1 :] for place in places}
+        assert wrong in slips

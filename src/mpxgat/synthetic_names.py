@@ -134,7 +134,7 @@ class _Habits:
         between = np.where(habit == _OTHER_SEPARATOR, rng.choice(_SEPARATORS, size=n), _BETWEEN[pattern])
         between[_OTHER[pattern] == _NOTHING] = ""
         made = _joined(self.parts[_ONE[pattern], person], between, self.parts[_OTHER[pattern], person], number)
-        return np.where(habit == _TYPO, _mistyped(made, rng), made)
+        return np.where(habit == _TYPO, mistyped(made, rng), made)
 
 
 def _usernames(person: Positions, layer: Positions, people: int, rng: np.random.Generator) -> Texts:
@@ -159,8 +159,8 @@ def _nicknames(size: int, rng: np.random.Generator) -> Texts:
     return _joined(rng.choice(_KINDS, size=size), between, rng.choice(_BEINGS, size=size), _numbers(size, rng))
 
 
-def _mistyped(texts: Texts, rng: np.random.Generator) -> Texts:
-    """(n,) texts of two letters at least with one error each, not in the first letter: doubled, left out, swapped."""
+def mistyped(texts: Texts, rng: np.random.Generator) -> Texts:
+    """(n,) texts of two letters at least, in each one letter doubled, left out, or swapped with the one before it."""
     width = texts.dtype.itemsize // 4 + 1  # a doubled letter needs one more
     letters = texts.astype(f"U{width}").view(np.uint32).reshape(len(texts), width)  # zeros behind the last letter
     place = rng.integers(1, np.strings.str_len(texts))[:, None]
