@@ -48,7 +48,8 @@ _LAST_NAMES = np.array(
         "suzuki wang zhang park tran santos cruz weber fischer koch richter vogel hansen nilsson petrov sokolov"
     )
     + [
-        start + end
+        start + middle + end
+        for middle in ("", "a", "en", "er", "o", "ing", "el")
         for end in _words("mann ner sen ski ard ini ez son wood ova ley stein")
         for start in _words(
             "hol bran kar mor vel ras tim gar nor dal fen lor pel sab wil tor hal kem ros bel dor lan mar ost ned vin "
@@ -67,7 +68,7 @@ def _heavy_tailed(count: int, exponent: float) -> NDArray[np.float64]:
 
 # So that two people share a first name with a probability of .15.
 _FIRST_NAME_CHANCE = _heavy_tailed(len(_FIRST_NAMES), exponent=1.309)
-_LAST_NAME_CHANCE = _heavy_tailed(len(_LAST_NAMES), exponent=0.7)
+_LAST_NAME_CHANCE = _heavy_tailed(len(_LAST_NAMES), exponent=0.5)  # and a last name with .001
 
 
 def first_and_last_names(people: int, rng: np.random.Generator) -> tuple[Texts, Texts]:
@@ -97,16 +98,21 @@ _HAS_NUMBER = 0.35
 _AS_USUAL, _OTHER_PATTERN, _OTHER_SEPARATOR, _OTHER_NUMBER, _TYPO = range(5)
 _HABIT_CHANCE = (0.57, 0.05, 0.12, 0.14, 0.12)
 
+_PREFIXES = np.array(["", "the", "its", "mr", "real", "not", "iam"])
 _KINDS = np.array(
     _words(
         "blue dark lazy happy silent wild tiny golden crazy night red lucky frozen electric magic lost hidden cosmic "
-        "retro super pixel acid velvet rusty solar urban arctic neon cyber salty sunny grumpy"
+        "retro super pixel acid velvet rusty solar urban arctic neon cyber salty sunny grumpy sleepy hungry rapid "
+        "iron silver paper plastic quiet loud fuzzy sour sweet spicy broken double zero atomic lunar royal secret "
+        "modern ancient humble jolly noble polar stormy windy dusty misty bitter hollow"
     )
 )
 _BEINGS = np.array(
     _words(
         "fox owl wolf cat rider dragon panda ninja coder gamer pirate moon star cloud river tiger ghost wizard robot "
-        "bear whale cactus potato waffle mango comet raven otter badger falcon turtle viking"
+        "bear whale cactus potato waffle mango comet raven otter badger falcon turtle viking walrus penguin lizard "
+        "donut pretzel pickle noodle muffin rocket engine lamp mirror piano violin trumpet hammer anchor feather "
+        "pebble canyon meadow harbor tunnel bridge castle garden island forest desert glacier volcano puddle"
     )
 )
 
@@ -155,8 +161,9 @@ def _numbers(size: int, rng: np.random.Generator) -> Texts:
 
 
 def _nicknames(size: int, rng: np.random.Generator) -> Texts:
+    prefix = rng.choice(_PREFIXES, size=size, p=(0.64, *(0.06,) * 6))
     between = rng.choice(_SEPARATORS, size=size, p=(0.6, 0.05, 0.3, 0.05))
-    return _joined(rng.choice(_KINDS, size=size), between, rng.choice(_BEINGS, size=size), _numbers(size, rng))
+    return _joined(prefix, rng.choice(_KINDS, size=size), between, rng.choice(_BEINGS, size=size), _numbers(size, rng))
 
 
 def mistyped(texts: Texts, rng: np.random.Generator) -> Texts:
