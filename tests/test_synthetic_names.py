@@ -52,6 +52,14 @@ def test_three_of_five_true_pairs_have_similar_usernames(graph):
     assert share_similar(names, strangers(graph, 2000)) < 0.03
 
 
+def test_the_shares_hold_between_all_layers():
+    graph = social(4000, 3, 2, presence=1.0, names=True)
+    names, pairs = texts(graph, "username"), truth(graph)
+    for layers in ((0, 1), (0, 2), (1, 2)):
+        between = pairs[(graph.node_layer[pairs] == layers).all(axis=1)]
+        assert share_similar(names, between) == pytest.approx(0.60, abs=0.03)
+
+
 def test_strangers_who_share_a_first_name():
     first, last = first_and_last_names(5000, np.random.default_rng(0))
     sharing = [(np.unique(names, return_counts=True)[1] ** 2).sum() / 5000**2 for names in (first, last)]

@@ -59,10 +59,10 @@ def social(
     names           whether nodes have profiles; everything else is the same with them and without
 
     Attributes of the nodes: ``person`` and ``community``. With names also ``username`` (different ones within a layer;
-    of a person's two, both are made of the name with a probability of .60, else at least one is a nickname; two people
-    have the same first name with .15), ``city`` (half the people live where their community is at home; some say
-    another city in another layer, or spell it otherwise) and ``joined`` (a date, as 2019-04-30; who joins one layer
-    early joins others rather early). Of these 10, 15 and 20 % are missing, which is an empty text.
+    two of one person are similar with a probability of .60, of most others at least one is a nickname; two people have
+    the same first name with .15), ``city`` (half the people live where their community is at home; some say another
+    city in another layer, or spell it otherwise) and ``joined`` (a date, as 2019-04-30; who joins one layer early joins
+    others rather early). Of these 10, 15 and 20 % are missing, which is an empty text.
     SettingError for an argument outside its range.
     """
     _check_counts(people, layers, seed, communities)
