@@ -147,6 +147,8 @@ def test_a_quick_version_says_in_what_it_is_smaller(config):
         ('dataset = "fftwyt"\npub', "pub", "cell 2: no field 'dataset'"),
         ('dataset = "fftwyt"\npub', "social = { crowd = 3 }\npub", "cell 2: social has no argument 'crowd'"),
         ('dataset = "fftwyt"\npub', 'social = { people = "all" }\npub', "cell 2: people is 'all', expected a number"),
+        ('dataset = "fftwyt"\npub', "social = { names = 1 }\npub", "cell 2: names is '1', expected true or false"),
+        ('dataset = "fftwyt"\npub', "social = { people = true }\npub", "cell 2: people is 'True', expected a number"),
         ('published = "fftwyt"', 'published = "aucs"', "cell 2 (mpxgat on fftwyt): no published settings for 'aucs'"),
         ("{ epochs = 3 }", "{ epoch = 3 }", "cell 2 (mpxgat on fftwyt): no setting 'epoch'; known are"),
         ("{ epochs = 3 }", f"{{ lr = {10**400} }}", "lr is '1" + "0" * 59 + "… (401 characters)', expected a number"),
@@ -189,7 +191,15 @@ def test_what_is_wrong_with_a_sweep_is_named(config, old, new, said):
 
 
 @pytest.mark.parametrize(
-    "label", ["arxiv", "some/file.edges", "arxiv[top 3 layers]", "social(people=60,overlap=0.5)", "social()"]
+    "label",
+    [
+        "arxiv",
+        "some/file.edges",
+        "arxiv[top 3 layers]",
+        "social(people=60,overlap=0.5)",
+        "social()",
+        "social(people=60,names=true)",
+    ],
 )
 def test_labels_are_read_as_they_were_written(label):
     assert GraphSpec.parse(label).label == label
@@ -202,6 +212,7 @@ def test_the_same_numbers_give_the_same_label():
 def test_a_planted_network_is_the_seeds_own():
     assert load_graph("social(people=60,layers=2)", 3) == social(people=60, layers=2, seed=3)
     assert load_graph("social(people=60,layers=2)", 4) != load_graph("social(people=60,layers=2)", 3)
+    assert load_graph("social(people=60,names=true)", 3) == social(people=60, seed=3, names=True)
 
 
 def test_the_largest_layers_have_the_most_nodes():

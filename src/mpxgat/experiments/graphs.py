@@ -23,7 +23,7 @@ from mpxgat.synthetic import social
 
 TOP_LAYERS = "top_layers"
 _TOP = re.compile(r"(?P<dataset>.+)\[top (?P<layers>\d+) layers\]")
-_PLANTED = re.compile(r"social\((?P<arguments>(\w+=[-+.\de]+,?)*)\)")
+_PLANTED = re.compile(r"social\((?P<arguments>(\w+=([-+.\de]+|true|false),?)*)\)")
 _PEOPLE_OF_A_TRIAL = 200
 
 
@@ -53,9 +53,7 @@ class GraphSpec:
         for name, value in arguments.items():
             if name not in _arguments():
                 raise SettingError(f"social has no argument {quoted(name)}; known are {', '.join(_arguments())}")
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise SettingError(f"{name} is {quoted(value)}, expected a number")
-            values[name] = float(value) if isinstance(_arguments()[name], float) else value
+            values[name] = _checked(name, value)
         return cls(planted=tuple((name, values[name]) for name in _arguments() if name in values))
 
     @classmethod
@@ -64,7 +62,7 @@ class GraphSpec:
         if match := _PLANTED.fullmatch(label):
             parts = [part.split("=") for part in match["arguments"].split(",") if part]
             try:
-                return cls.of_social({name: int(text) if text.isdigit() else float(text) for name, text in parts})
+                return cls.of_social({name: _value(text) for name, text in parts})
             except ValueError:
                 raise SettingError(f"no graph is called {quoted(label)}, expected such as social(people=600)") from None
         if match := _TOP.fullmatch(label):
@@ -75,7 +73,7 @@ class GraphSpec:
     def label(self) -> str:
         """The same text for the same graph."""
         if self.dataset is None:
-            return f"social({','.join(f'{name}={value}' for name, value in self.planted)})"
+            return f"social({','.join(f'{name}={_text(value)}' for name, value in self.planted)})"
         return self.dataset if self.top_layers is None else f"{self.dataset}[top {self.top_layers} layers]"
 
     @property
@@ -128,6 +126,29 @@ def largest_layers(graph: MultiplexGraph, count: int) -> MultiplexGraph:
         raise SettingError(f"{TOP_LAYERS} is {count}, expected 1 to {graph.n_layers}, the layers of the data set")
     chosen = np.argsort(-np.diff(graph.layer_start), kind="stable")[:count]
     return graph.subgraph(np.isin(graph.node_layer, chosen)).largest_component()
+
+
+def _checked(name: str, value: object) -> int | float:
+    """The value of an argument of `social` in the type of its default; SettingError for what is not of its kind."""
+    default = _arguments()[name]
+    if isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise SettingError(f"{name} is {quoted(value)}, expected true or false")
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise SettingError(f"{name} is {quoted(value)}, expected a number")
+    return float(value) if isinstance(default, float) else value
+
+
+def _text(value: int | float) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _value(text: str) -> int | float:
+    """What `_text` wrote; ValueError if it is no number."""
+    if text in ("true", "false"):
+        return text == "true"
+    return int(text) if text.isdigit() else float(text)
 
 
 def _is_path(text: str) -> bool:
