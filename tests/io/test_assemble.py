@@ -145,8 +145,24 @@ def test_bad_lists_of_nodes_are_named(
 
 
 def test_lists_of_nodes_are_for_every_layer_and_hold_ids(tmp_path: Path, two: list[Path]) -> None:
-    nodes = [put(tmp_path, "x.nodes.csv", "id,age\na,7\nb,8\nc,9\n")]
+    nodes = [put(tmp_path, "x.nodes.csv", "id,layer\na,x\nb,x\nc,x\n")]
     with pytest.raises(SettingError, match="1 lists of nodes for 2 files, expected one for each, or none"):
         read_layers(two, nodes=nodes)
-    with pytest.warns(DataWarning, match=r"x\.nodes\.csv: columns passed over: 'age'; of nodes the id is read"):
+    with pytest.warns(DataWarning, match=r"x\.nodes\.csv: columns passed over: 'layer'; the file is the layer"):
         read_layers(two[:1], nodes=nodes)
+
+
+def test_lists_of_nodes_bring_attributes_and_features(tmp_path: Path) -> None:
+    layers = [put(tmp_path, "x.txt", "a b\n"), put(tmp_path, "y.txt", "p q\n")]
+    first = put(tmp_path, "x.nodes.csv", "id,name,h:size\nb,Bea,2\na,Ann,1\n")
+    second = put(tmp_path, "y.nodes.csv", "id,city,name,h:size\np,Paris,Ann B,4\nq,,,5\n")
+    graph = read_layers(layers, nodes=[first, second])
+    assert {name: column.to_pylist() for name, column in graph.attributes.items()} == {
+        "name": ["Ann", "Bea", "Ann B", ""],
+        "city": ["", "", "Paris", ""],
+    }
+    assert graph.horizontal_features is not None
+    assert graph.horizontal_features.values.ravel().tolist() == [1, 2, 4, 5]
+    third = put(tmp_path, "z.nodes.csv", "id,name\np,Ann B\nq,\n")
+    with pytest.raises(InputError, match=r"z\.nodes\.csv:1: the features none, expected 'size' as before"):
+        read_layers(layers, nodes=[first, third])

@@ -16,6 +16,7 @@ from mpxgat.cli.options import (
     SPLIT_SUFFIX,
     AddressOption,
     BatchOption,
+    CompareOption,
     ConfigOption,
     EngineOption,
     EpochsOption,
@@ -32,6 +33,7 @@ from mpxgat.cli.options import (
     chosen_split,
     load_data,
     model_option,
+    note_attributes,
     note_unread,
     parse_settings,
 )
@@ -69,6 +71,7 @@ def evaluate(
     published: PublishedOption = None,
     epochs: EpochsOption = None,
     batch: BatchOption = None,
+    compare: CompareOption = None,
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -87,13 +90,14 @@ def evaluate(
     from mpxgat.models import make_model
     from mpxgat.system import peak_rss_mb
 
-    settings = parse_settings(set or [], config, published, epochs, batch)
+    settings = parse_settings(set or [], config, published, epochs, batch, compare)
     runs_on = chosen_engine(engine, address, workers, jobs or 1)
     name = chosen_model(model, config, _MODEL)
     made = make_model(name, **settings)  # a wrong name or setting is reported before anything is read
     with progress(f"reading {data}", quiet=json):
         label, splits = _splits(data, format, (protocol, known, hidden), first_seed, seeds)
     note_unread(made, splits[0].train)
+    note_attributes(made, splits[0].train)
     if jobs is None and not runs_on.always and splits[0].train.n_nodes >= _WORTH_PROCESSES:
         runs_on = chosen_engine(engine, address, workers, os.cpu_count() or 1)
     # A table never shows a model without the rules of thumb; JSON holds what was asked for.

@@ -14,7 +14,7 @@ import typer
 
 from mpxgat import __version__
 from mpxgat.cli.output import print_note
-from mpxgat.errors import DatasetError, GraphError, InputError, SettingError, printable, quoted, warn_of_data
+from mpxgat.errors import DatasetError, GraphError, InputError, SettingError, listed, printable, quoted, warn_of_data
 
 if TYPE_CHECKING:
     from mpxgat.graph import MultiplexGraph
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 SPLIT_SUFFIX = ".split"
 _PAGE_SUFFIXES = (".html", ".htm")
 _MODEL, _SETTINGS = "model", "settings"  # in a file of settings: whose they are, and the table they may stand in
+_COMPARE, _ALL = "compare", "all"  # a setting, also a table of its own in such a file; and a guess
 _PROCESSES, _RAY = "processes", "ray"
 
 
@@ -102,6 +103,16 @@ BatchOption = Annotated[
     ),
 ]
 
+CompareOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--compare",
+        metavar="COLUMN:KIND",
+        help="An attribute of the nodes to be compared (username:text, city:category, username=screen_name:text where "
+        "layers call it differently); may be given several times. all: a guess, which is shown. No other is read.",
+    ),
+]
+
 DEFAULT_PROTOCOL = "marked"
 ProtocolOption = Annotated[
     str | None,
@@ -149,6 +160,20 @@ def note_unread(model: Model, graph: MultiplexGraph) -> None:
     """Say once what of the data a model does not use."""
     if unread := model.unread(graph):
         print_note(f"note: the model {model.name} does not use the {' and '.join(unread)} of this network")
+
+
+def note_attributes(model: Model, graph: MultiplexGraph) -> None:
+    """Say what ``--compare all`` stands for; or that there are attributes which a model could compare."""
+    from mpxgat.compare import guess
+
+    compared = model.settings.get(_COMPARE, "")
+    if compared == _ALL:
+        found = guess(graph)
+        print_note(f"--compare {' --compare '.join(map(str, found))}" if found else "nothing to compare was found")
+    elif not compared and graph.attributes and _COMPARE in model.get_params():
+        print_note(
+            f"note: the columns {listed(graph.attributes)} of the nodes are not read; --compare names those that are"
+        )
 
 
 def load_data(text: str, format: str | None = None) -> tuple[MultiplexGraph, str]:
@@ -265,9 +290,14 @@ def chosen_model(name: str | None, config: Path | None, default: str) -> str:
 
 
 def parse_settings(
-    sets: list[str], config: Path | None, published: str | None, epochs: int | None, batch: str | None = None
+    sets: list[str],
+    config: Path | None,
+    published: str | None,
+    epochs: int | None,
+    batch: str | None = None,
+    compare: list[str] | None = None,
 ) -> dict[str, Any]:
-    """All settings given; each source takes the place of those before it: published, config, sets, epochs and batch.
+    """All settings given; each source takes the place of those before it: published, config, then the others.
 
     A value of ``sets`` is what TOML reads in it (a number, true, "a text" …), or else the text itself. Names and values
     are checked by the model itself; here they are only read and put together.
@@ -284,9 +314,17 @@ def parse_settings(
         settings["epochs"] = epochs
     if batch is not None:
         settings["batch"] = _parse_value(batch)
+    if compare:
+        settings[_COMPARE] = _canonical(compare)
     if "seed" in settings:
         raise SettingError("seed is no setting of a model, expected it as --seed")
     return settings
+
+
+def _canonical(compare: list[str]) -> str:
+    from mpxgat.compare import parse
+
+    return _ALL if compare == [_ALL] else ", ".join(str(parse(each)) for each in compare)
 
 
 def _read_config(path: Path) -> tuple[str | None, dict[str, Any]]:
@@ -294,6 +332,12 @@ def _read_config(path: Path) -> tuple[str | None, dict[str, Any]]:
     from mpxgat.io.files import read_toml
 
     settings = read_toml(path)
+    compared = {}
+    if isinstance(settings.get(_COMPARE), dict):
+        from mpxgat.compare import read_declarations
+
+        compared = {_COMPARE: ", ".join(map(str, read_declarations(path)))}
+        del settings[_COMPARE]
     model = None if isinstance(settings.get(_MODEL), dict) else settings.pop(_MODEL, None)
     if not isinstance(model, str | None):
         raise InputError(f"{_MODEL} is {quoted(model)}, expected a model's name", path)
@@ -305,7 +349,7 @@ def _read_config(path: Path) -> tuple[str | None, dict[str, Any]]:
     for name, value in settings.items():
         if isinstance(value, dict):
             raise InputError(f"a table [{printable(name)}], expected plain keys or one table [{_SETTINGS}]", path)
-    return model, settings
+    return model, settings | compared
 
 
 def _parse_set(text: str) -> tuple[str, Any]:

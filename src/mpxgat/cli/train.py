@@ -12,6 +12,7 @@ import typer
 from mpxgat.cli.options import (
     AddressOption,
     BatchOption,
+    CompareOption,
     ConfigOption,
     DataArgument,
     EngineOption,
@@ -26,6 +27,7 @@ from mpxgat.cli.options import (
     chosen_model,
     load_data,
     model_option,
+    note_attributes,
     note_unread,
     parse_settings,
 )
@@ -55,6 +57,7 @@ def train(
     sets: SetOption = None,
     config: ConfigOption = None,
     published: PublishedOption = None,
+    compare: CompareOption = None,
     jobs: JobsOption = 1,
     engine: EngineOption = None,
     address: AddressOption = None,
@@ -71,7 +74,7 @@ def train(
 
     folder = RunFolder(output)
     side_by_side = chosen_engine(engine, address, workers, jobs)
-    given = parse_settings(sets or [], config, published, epochs, batch)
+    given = parse_settings(sets or [], config, published, epochs, batch, compare)
     if folder.holds_run():
         made = _model_begun(folder, model, seed, given, resume=resume)
     else:
@@ -83,6 +86,7 @@ def train(
         with progress(f"reading {data}", quiet=json):
             graph, label = load_data(data, format)
         note_unread(made, graph)
+        note_attributes(made, graph)
         with folder.locked():
             _train(folder, made, graph, label, side_by_side, save_every, quiet=json)
     except KeyboardInterrupt:
@@ -99,7 +103,7 @@ def _new_model(name: str, seed: int | None, given: dict[str, Any]) -> Model:
     """The model of a run that begins; SettingError for settings that are nobody's, as the default model has none."""
     from mpxgat.models import make_model
 
-    if given and not name:
+    if given.keys() - {"compare"} and not name:  # which the default model has
         raise SettingError(
             f"settings are given ({printable(', '.join(given), 200)}) but no model; "
             "add --model mpxgat, or another model's name"

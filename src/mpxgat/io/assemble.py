@@ -4,7 +4,8 @@ A layer's file is a list of edges, ``node node [weight]`` on a line; an anchors 
 a line for two layers, ``a layer_a b layer_b`` for more. Fields are separated by blanks, tabs or commas (the first
 row tells); lines that begin with ``#`` or ``%`` are comments; a first row such as ``source target`` is a header, see
 `mpxgat.io.columns.without_header`. With commas a field may stand in double quotes. A list of a layer's nodes is a CSV
-file with a column ``id``: nodes without links are in no list of edges.
+file with a column ``id``: nodes without links are in no list of edges. Its further columns are kept as in
+`mpxgat.io.tables`: ``h:`` and ``v:`` are features, which all lists must have alike, others are attributes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from mpxgat.build import EdgeTable, NodeTable, RowError, build, link_by_id, with_inter_links
 from mpxgat.errors import InputError, SettingError, listed, quoted, warn_of_data
-from mpxgat.graph import MultiplexGraph
+from mpxgat.graph import Features, MultiplexGraph
 from mpxgat.io.columns import (
     Columns,
     find_nodes,
@@ -35,10 +36,11 @@ from mpxgat.io.columns import (
 from mpxgat.io.csv_tables import CsvTable, read_csv_table
 from mpxgat.io.files import read_text
 from mpxgat.io.registry import check_spelling
-from mpxgat.io.tables import required_text
+from mpxgat.io.tables import attributes_of, features_of, required_text
 
 _WITH_LAYERS = 4  # columns of anchors that name the layers
 _ID = "id"  # column of a list of nodes
+_ELSEWHERE = ("layer", "unit")  # columns of tables of all nodes that a list of one layer's has no use for
 _COMMENT = re.compile(rb"(?m)^[ \t]*[#%].*$")
 
 
@@ -109,17 +111,45 @@ def _read_nodes(paths: Sequence[Path], n_layers: int) -> list[CsvTable]:
     tables = [read_csv_table(path, fewest_columns=1) for path in paths]
     for table in tables:
         required_text(table, _ID)
-        if others := [name for name in table.names if name != _ID]:
-            warn_of_data(f"columns passed over: {listed(others)}; of nodes the {_ID} is read", table.path)
+        if others := [name for name in table.names if name in _ELSEWHERE]:
+            warn_of_data(
+                f"columns passed over: {listed(others)}; the file is the layer, and anchors are units", table.path
+            )
     return tables
 
 
 def _node_table(tables: Sequence[CsvTable]) -> NodeTable | None:
+    """All nodes, with the attributes that any file has, empty in the others, and the features, which all must have."""
     if not tables:
         return None
     columns = [table.text(_ID) for table in tables]
+    sizes = [len(column) for column in columns]
     ids = pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string())
-    return NodeTable(ids, np.repeat(np.arange(len(tables)), [len(column) for column in columns]))
+    found = [attributes_of(table) for table in tables]
+    names = dict.fromkeys(name for each in found for name in each)
+    attributes = {
+        name: pa.concat_arrays([each.get(name, _empty(size)) for each, size in zip(found, sizes, strict=True)])
+        for name in names
+    }
+    features = [features_of(table, size) for table, size in zip(tables, sizes, strict=True)]
+    horizontal, vertical = (_joined([each[kind] for each in features], tables) for kind in (0, 1))
+    return NodeTable(ids, np.repeat(np.arange(len(tables)), sizes), horizontal, vertical, attributes)
+
+
+def _empty(size: int) -> pa.LargeStringArray:
+    return pa.array([""] * size, pa.large_string())
+
+
+def _joined(parts: Sequence[Features | None], tables: Sequence[CsvTable]) -> Features | None:
+    """The features of all files; InputError unless their names are the same in each."""
+    names = [() if part is None else part.names for part in parts]
+    for table, found in zip(tables, names, strict=True):
+        if found != names[0]:
+            raise table.header_error(
+                f"the features {listed(found) or 'none'}, expected {listed(names[0]) or 'none'} as before"
+            )
+    there = [part for part in parts if part is not None]
+    return Features(names[0], np.concatenate([part.values for part in there])) if there else None
 
 
 def _edge_table(lists: Sequence[Columns]) -> EdgeTable:

@@ -151,13 +151,22 @@ def required_text(table: Table, name: str) -> pa.ChunkedArray:
 def _node_table(nodes: Table, layers: Sequence[str]) -> NodeTable:
     ids = required_text(nodes, "id")
     layer = number_layers(required_text(nodes, "layer"), layers, nodes.error)
-    attributes = {
+    return NodeTable(ids, layer, *features_of(nodes, len(ids)), attributes_of(nodes))
+
+
+def attributes_of(nodes: Table) -> dict[str, pa.LargeStringArray]:
+    """The columns of a table of nodes that are attributes, by name; what is missing is empty."""
+    return {
         name: nodes.optional_text(name).cast(pa.large_string()).combine_chunks()
         for name in nodes.names
         if name not in _NODE_COLUMNS and not name.startswith((_HORIZONTAL, _VERTICAL))
     }
-    horizontal, vertical = (_features(nodes, prefix, len(ids)) for prefix in (_HORIZONTAL, _VERTICAL))
-    return NodeTable(ids, layer, horizontal, vertical, attributes)
+
+
+def features_of(nodes: Table, n_rows: int) -> tuple[Features | None, Features | None]:
+    """The horizontal and the vertical features in a table of nodes."""
+    horizontal, vertical = (_features(nodes, prefix, n_rows) for prefix in (_HORIZONTAL, _VERTICAL))
+    return horizontal, vertical
 
 
 def _features(nodes: Table, prefix: str, n_rows: int) -> Features | None:

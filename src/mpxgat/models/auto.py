@@ -2,36 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mpxgat.compare import Kind
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
 from mpxgat.matching.match import Candidates, Matches
 from mpxgat.matching.reasons import Explanation
 from mpxgat.models.anchored import Anchored
-from mpxgat.models.base import EmbeddingModel, Model, Positions, Scores, Vectors
+from mpxgat.models.base import EmbeddingModel, Model, Positions, Scores, Settings, Vectors
 from mpxgat.models.evidence import Evidence
+from mpxgat.models.evidence.attributes import canonical
 from mpxgat.models.rules import Rules
 from mpxgat.training.parallel import Session
 
 
+@dataclass(frozen=True)
+class AutoSettings(Settings):
+    """compare     see `EvidenceSettings`"""
+
+    compare: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; nothing where nothing is compared."""
+        return super().to_dict() if self.compare else {}
+
+
 class Auto(Model):
     """Learns `evidence`, which takes `anchored` and `rules` along, and tells links by the one of the three that does so
-    best on links hidden again, by the mean of intra and inter AUC. No settings; `chosen` and `trials` say what it
-    found. Scores are those of the chosen model; matches are always those of `evidence`, which gives calibrated
-    probabilities.
+    best on links hidden again, by the mean of intra and inter AUC. The one setting, ``compare``, names attributes that
+    `evidence` compares; `chosen` and `trials` say what it found. Scores are those of the chosen model; matches are
+    always those of `evidence`, which gives calibrated probabilities.
     """
 
     name = "auto"
     description = "the best of evidence, anchored and rules, chosen on validation links"
     reads = frozenset({"features"})  # by way of `anchored`
+    _settings: AutoSettings
 
-    def __init__(self, *, seed: int = 0):
+    def __init__(self, *, seed: int = 0, compare: str | Sequence[str] | Mapping[str, Kind] = AutoSettings.compare):
         super().__init__(seed=seed)
+        self._settings = AutoSettings.of(compare=canonical(compare))
         self._matcher: Evidence | None = None
 
     @property
@@ -89,11 +105,11 @@ class Auto(Model):
     # ---- learning --------------------------------------------------------------------------------------
 
     def _learn(self, graph: MultiplexGraph, session: Session) -> None:
-        self._matcher = Evidence(seed=self.seed).fit(graph, session)
+        self._matcher = self._new_matcher().fit(graph, session)
 
     def extend(self, graph: MultiplexGraph) -> Self:
         """The same models for another graph, without learning again; a new model."""
-        model = type(self)(seed=self.seed)
+        model = type(self)(seed=self.seed, compare=self._settings.compare)
         model._matcher, model._graph = self.matcher.extend(graph), graph
         return model
 
@@ -138,4 +154,7 @@ class Auto(Model):
         return self.matcher._notes()
 
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
-        self._matcher = Evidence(seed=self.seed).restore(graph, state, notes)
+        self._matcher = self._new_matcher().restore(graph, state, notes)
+
+    def _new_matcher(self) -> Evidence:
+        return Evidence(seed=self.seed, compare=self._settings.compare)

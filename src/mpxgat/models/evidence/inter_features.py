@@ -11,6 +11,7 @@ Pairs come with the node of the lower layer first; numbers of both nodes stand i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from scipy import sparse
 from mpxgat.graph import MultiplexGraph
 from mpxgat.kernels import compare_with_largest, largest_of_groups, largest_of_product, most_similar
 from mpxgat.matching.match import layer_pairs
+from mpxgat.models.evidence.attributes import NO_ATTRIBUTES, Attributes
 from mpxgat.models.evidence.features import DEGREES, Column, Features, column_names, matrix, matrix_of
 from mpxgat.models.evidence.surroundings import (
     FAR,
@@ -48,15 +50,14 @@ SHAPE = "shape of the neighbourhood"
 COPIES, LAYERS = "copies known already", "how often the two layers share a unit"
 BEFORE = "matched in the round before"
 
+WALKS, ATTRIBUTES = "walks", "attributes"  # sources of candidates
 _SEARCHED = (FAR, WIDE)  # walks that propose candidates
 MATCHED, PROBABILITY = "matched neighbours", "probability before"
 _REASON = {
     NEAR: NEIGHBOURS,
     FAR: SURROUNDINGS,
     WIDE: SURROUNDINGS,
-    MATCHED: NEIGHBOURS,
-    PROBABILITY: BEFORE,
-}  # of the numbers in which candidates compete
+}  # of the similarities in which candidates compete
 KEPT = 8  # largest numbers of a node's candidates in a layer
 _BEST = 5  # of them, whose mean is compared with
 _MOST_COPIES = 3
@@ -97,6 +98,7 @@ class InterFeatures:
     matching        (n, n) probabilities of open pairs by the round before, both ways; None in the first
     candidates      nodes of a layer that are looked at for each node, by each of two walks, at most; fewer where that
                     would be too many pairs; or the pairs (m, 2) themselves, as found before
+    attributes      that the user named, compared: they propose candidates as well
     """
 
     def __init__(
@@ -107,8 +109,9 @@ class InterFeatures:
         matching: sparse.csr_array | None,
         candidates: int | PairArray,
         barred: PairArray | None = None,
+        attributes: Attributes = NO_ATTRIBUTES,
     ):
-        self._graph, self.layer = graph, graph.node_layer
+        self._graph, self.layer, self.attributes = graph, graph.node_layer, attributes
         self.surroundings, self._prior = surroundings, prior
         self.units = KnownUnits.of(graph)
         self._size = np.minimum(unit_sizes(graph)[graph.unit], _MOST_COPIES).astype(np.float32)
@@ -127,11 +130,19 @@ class InterFeatures:
         self._layers = unit_presence(graph)[graph.unit]  # (n, L) where the node's unit is known
         self.neighbour_units = sparse.csr_array(total @ (surroundings.links @ units))
         self._matchable = np.asarray(self.neighbour_units @ present)  # (n, L) neighbours that are there
-        found = self._find_candidates(candidates) if isinstance(candidates, int) else candidates
+        self._proposed: dict[str, PairArray] = {}  # by source
+        if isinstance(candidates, int):
+            self._proposed = {WALKS: self._find_candidates(candidates)}
+            if attributes.compared:
+                open_pairs = ~self.units.decided(*attributes.proposed.T)
+                self._proposed[ATTRIBUTES] = attributes.proposed[open_pairs]
+            self.pairs = _union(list(self._proposed.values()), graph.n_nodes)
+        else:
+            self.pairs = candidates
         if barred is not None:
-            found = found[~np.isin(pair_keys(found, graph.n_nodes), pair_keys(barred, graph.n_nodes))]
-        self.pairs = found
-        self._own = self._numbers(PairList(self.pairs))  # of the candidates
+            self.pairs = self.pairs[~self._among(barred)]
+        self._told = attributes.columns(PairList(self.pairs))  # of the candidates
+        self._own = self._numbers(PairList(self.pairs), self._told)
         self._rivals = {name: Competitors.of(self.pairs, value, self.layer) for name, value in self._own.items()}
 
     @property
@@ -139,10 +150,15 @@ class InterFeatures:
         """Of the columns, in their order."""
         return column_names(self.columns)
 
+    @property
+    def sources(self) -> dict[str, NDArray[np.bool_]]:
+        """(m,) which candidates each source proposes, by its name; nothing where the pairs were given."""
+        return {source: self._among(pairs) for source, pairs in self._proposed.items()}
+
     def of_candidates(self, places: NDArray[np.int64] | slice = slice(None)) -> Features:
         """(m, f) the numbers of all candidates, or of some."""
-        own = {name: value[places] for name, value in self._own.items()}
-        return matrix(self._columns(PairList(self.pairs[places]), own))
+        own, told = ({name: value[places] for name, value in numbers.items()} for numbers in (self._own, self._told))
+        return matrix(self._columns(PairList(self.pairs[places]), own, told))
 
     def matrix(self, pairs: PairArray) -> Features:
         """(k, f) the numbers of (k, 2) pairs."""
@@ -150,30 +166,34 @@ class InterFeatures:
 
     def columns(self, pairs: Pairs) -> dict[Column, FloatArray]:
         """Everything about some pairs, in their shape."""
-        return self._columns(pairs, self._numbers(pairs))
+        told = self.attributes.columns(pairs)
+        return self._columns(pairs, self._numbers(pairs, told), told)
 
-    def _columns(self, pairs: Pairs, numbers: dict[str, Values]) -> dict[Column, FloatArray]:
+    def _columns(
+        self, pairs: Pairs, numbers: dict[Column, Values], told: dict[Column, Values]
+    ) -> dict[Column, FloatArray]:
         found: dict[Column, FloatArray] = {}
-        for name, value in numbers.items():
-            found[Column(name, _REASON[name])] = value
-            for what, number in self._rivals[name].columns(value, pairs, self.layer).items():
-                found[Column(f"{name}, {what}", COMPETITORS)] = number
+        for column, value in numbers.items():
+            found[column] = value
+            for what, number in self._rivals[column].columns(value, pairs, self.layer).items():
+                found[Column(f"{column.name}, {what}", COMPETITORS)] = number
         found |= self._of_neighbours(pairs, found[Column(MATCHED, NEIGHBOURS)])
         found |= self._of_nodes(pairs)
-        return found
+        return found | told
 
-    def _numbers(self, pairs: Pairs) -> dict[str, Values]:
-        """The numbers in which candidates compete."""
+    def _numbers(self, pairs: Pairs, told: dict[Column, Values]) -> dict[Column, Values]:
+        """The numbers in which candidates compete, some of the attributes' (``told``) among them."""
         found = {}
         for name, rows in self._rows.items():
             scale = np.sqrt(
                 self._there(self._square[name], pairs) * self._there(self._square[name], pairs, turned=True)
             )
             overlap = pairs.overlap(rows, rows)
-            found[name] = np.divide(overlap, scale, out=np.zeros_like(overlap), where=scale > 0)
-        found[MATCHED] = pairs.overlap(self.neighbour_units, self.neighbour_units)
-        found[PROBABILITY] = entries_at(self.matching, pairs)
-        return found
+            similarity = np.divide(overlap, scale, out=np.zeros_like(overlap), where=scale > 0)
+            found[Column(name, _REASON[name])] = similarity
+        found[Column(MATCHED, NEIGHBOURS)] = pairs.overlap(self.neighbour_units, self.neighbour_units)
+        found[Column(PROBABILITY, BEFORE)] = entries_at(self.matching, pairs)
+        return found | {column: value for column, value in told.items() if column.name in self.attributes.competing}
 
     def _there(self, numbers: NDArray[np.float32], pairs: Pairs, *, turned: bool = False) -> Values:
         """What (n, L) numbers of the first nodes are in the layers of the second ones' units, in the pairs' shape.
@@ -221,11 +241,16 @@ class InterFeatures:
     # ---- candidates ------------------------------------------------------------------------------------
 
     def _find_candidates(self, k: int) -> PairArray:
-        """(m, 2) open pairs worth looking at, the lower layer first, in order."""
+        """(m, 2) open pairs that walks or the round before propose, the lower layer first, in order."""
         asking = [len(self._without_copy(a, b)) + len(self._without_copy(b, a)) for a, b in layer_pairs(self._graph)]
         k = min(k, max(_FEWEST_CANDIDATES, _MOST_CANDIDATES // max(sum(asking), 1)))
         found = [self._candidates_between(a, b, k) for a, b in layer_pairs(self._graph)]
         return np.concatenate([np.empty((0, 2), dtype=np.int64), *found])
+
+    def _among(self, pairs: PairArray) -> NDArray[np.bool_]:
+        """(m,) which candidates are among some pairs."""
+        n = self._graph.n_nodes
+        return np.isin(pair_keys(self.pairs, n), pair_keys(pairs, n))
 
     def _candidates_between(self, layer_a: int, layer_b: int, k: int) -> PairArray:
         """The k most similar of every node by two walks, from both sides, and those of the round before."""
@@ -252,6 +277,14 @@ class InterFeatures:
         length = np.sqrt(self._square[name][nodes, layer])
         over = np.divide(1, length, out=np.zeros_like(length), where=length > 0)
         return sparse.csr_array(sparse.diags_array(over) @ self._rows[name][nodes])
+
+
+def _union(parts: Sequence[PairArray], n_nodes: int) -> PairArray:
+    """(m, 2) the pairs of all parts, each once; as they are if there is one part."""
+    if len(parts) == 1:
+        return parts[0]
+    key = np.unique(np.concatenate([pair_keys(pairs, n_nodes) for pairs in parts]))
+    return np.stack(np.divmod(key, n_nodes), axis=1)
 
 
 def _differences(name: str, reason: str, one: FloatArray, other: FloatArray) -> dict[Column, FloatArray]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mpxgat.graph import MultiplexGraph
+from mpxgat.models.evidence.attributes import NO_ATTRIBUTES, Attributes
 from mpxgat.models.evidence.features import DEGREES, EMBEDDINGS, Column, sides
 from mpxgat.models.evidence.walks import Walks, WalkSimilarity, one_step
 from mpxgat.pairs import Pairs, Product, Values, unit_matrix, unit_presence
@@ -53,10 +54,17 @@ class IntraFeatures:
 
     walks       short walks on this graph
     vectors     (n, d) embeddings made from this graph, whose dot products are features as well; None for none
+    attributes  that the user named, compared
     """
 
-    def __init__(self, graph: MultiplexGraph, walks: Walks, vectors: NDArray[np.float32] | None = None):
-        self._vectors = vectors
+    def __init__(
+        self,
+        graph: MultiplexGraph,
+        walks: Walks,
+        vectors: NDArray[np.float32] | None = None,
+        attributes: Attributes = NO_ATTRIBUTES,
+    ):
+        self._vectors, self._attributes = vectors, attributes
         self._unit = unit_matrix(graph)
         adjacency = graph.adjacency.astype(np.float64)
         itself = sparse.eye_array(graph.n_nodes, format="csr")
@@ -93,7 +101,7 @@ class IntraFeatures:
         ):
             found |= sides(name, DEGREES, value[pairs.first], value[pairs.second])
         found[Column("density", PLACE)] = np.broadcast_to(self._density[pairs.first], pairs.shape)
-        return found
+        return found | self._attributes.columns(pairs)
 
 
 def _scaled(matrix: sparse.csr_array, columns: NDArray[np.float64]) -> sparse.csr_array:

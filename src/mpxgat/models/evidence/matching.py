@@ -101,7 +101,9 @@ class EvidenceMatching:
             COPIES: "{copies of the first:.0f} and {copies of the second:.0f} nodes",
             LAYERS: "log of the share of pairs {prior:.1f}",
         }
-        return words[label].format_map(numbers)
+        if label in words:
+            return words[label].format_map(numbers)
+        return self._joint.features.attributes.by_reason[label].describe(first, second)
 
     def _shared_neighbours(self, first: int, second: int) -> str:
         """Those known to be shared, and the surest of those that may be: how many, and the first few by name."""

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpxgat import __version__
+from mpxgat.build import with_inter_links
+from mpxgat.compare import Comparison, Kind
 from mpxgat.errors import SettingError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
@@ -26,20 +28,31 @@ from mpxgat.matching.reasons import Explanation, unexplained
 from mpxgat.models.anchored import Anchored
 from mpxgat.models.base import Model, Positions, Scores, Settings, Vectors
 from mpxgat.models.evidence import inter_features, linear, surroundings, walks
+from mpxgat.models.evidence.attributes import NO_ATTRIBUTES, Attributes, canonical
 from mpxgat.models.evidence.classifier import Classifier, Hyperparameters
+from mpxgat.models.evidence.cold_start import likely_by_attributes
 from mpxgat.models.evidence.features import column_names, matrix
 from mpxgat.models.evidence.inter_features import layer_prior
 from mpxgat.models.evidence.intra_features import IntraFeatures
 from mpxgat.models.evidence.linear import Linear
 from mpxgat.models.evidence.matching import EvidenceMatching
-from mpxgat.models.evidence.rounds import Joint, Round, apply_rounds, learn_inter
+from mpxgat.models.evidence.rounds import (
+    FEWEST_LINKS,
+    Embedder,
+    Joint,
+    LearnedInter,
+    Round,
+    apply_rounds,
+    learn_inter,
+    soft_matching,
+)
 from mpxgat.models.evidence.surroundings import Surroundings
 from mpxgat.models.evidence.training import learn_intra
 from mpxgat.models.evidence.walks import short_walks
 from mpxgat.models.rules import Rules
 from mpxgat.pairs import KnownUnits, PairGrid, PairList, Pairs, row_parts
 from mpxgat.system import side_by_side
-from mpxgat.training.parallel import Session
+from mpxgat.training.parallel import Engine, Session
 
 _LIBRARIES = ("lightgbm", "scipy")  # grow the trees and read them; compute the features
 _AGAIN = "train the model again"
@@ -65,6 +78,8 @@ class EvidenceSettings(Settings):
                         pairs of two layers that are no candidates; candidates are judged by logistic regression
     candidates          most similar nodes of a layer that are looked at for each node, by each of two kinds of walk, at
                         most: fewer where these would be more than 300,000 pairs in all
+    compare             columns of the nodes that are compared, and how: "username:text, city:category"; or "all" for a
+                        guess; see `mpxgat.compare`. No other column is read
     """
 
     embeddings: str = "anchored"
@@ -78,6 +93,7 @@ class EvidenceSettings(Settings):
     leaves: int = 15
     rate: float = 0.05
     candidates: int = 40
+    compare: str = ""
 
     def __post_init__(self) -> None:
         if self.embeddings not in ("anchored", "none"):
@@ -90,6 +106,10 @@ class EvidenceSettings(Settings):
         if not (math.isfinite(self.rate) and self.rate > 0):
             raise SettingError(f"rate is {self.rate}, expected a number above 0")
         self.check_share("detached", "hidden_intra", "hidden_inter")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; ``compare`` only where something is compared."""
+        return {name: value for name, value in super().to_dict().items() if name != "compare" or value}
 
     @property
     def inter_hyperparameters(self) -> Hyperparameters:
@@ -136,6 +156,7 @@ class Evidence(Model):
         leaves: int = EvidenceSettings.leaves,
         rate: float = EvidenceSettings.rate,
         candidates: int = EvidenceSettings.candidates,
+        compare: str | Sequence[str] | Mapping[str, Kind] = EvidenceSettings.compare,
     ):
         super().__init__(seed=seed)
         self._settings = EvidenceSettings.of(
@@ -150,7 +171,9 @@ class Evidence(Model):
             leaves=leaves,
             rate=rate,
             candidates=candidates,
+            compare=canonical(compare),
         )
+        self._attributes = NO_ATTRIBUTES
         self._anchored: Anchored | None = None
         self._rounds: tuple[Round, ...] = ()
         self._others: Round | None = None
@@ -158,6 +181,7 @@ class Evidence(Model):
         self._intra_classifier: Classifier | None = None
         self._validation: dict[str, dict[str, float]] = {}
         self._recall: float | None = None
+        self._recall_by: dict[str, float] = {}
         self._matching: EvidenceMatching | None = None
 
     @property
@@ -215,9 +239,18 @@ class Evidence(Model):
         """
         return self._recall
 
+    @property
+    def compared(self) -> tuple[Comparison, ...]:
+        """The attributes that are compared; guessed ones too."""
+        _ = self.graph
+        return self._attributes.comparisons
+
     def training_summary(self) -> dict[str, Any]:
-        """See `validation` and `candidate_recall`."""
-        return {"validation": self.validation, "candidate_recall": self.candidate_recall}
+        """See `validation` and `candidate_recall`; what was compared, and the recall by what proposed candidates."""
+        found: dict[str, Any] = {"validation": self.validation, "candidate_recall": self.candidate_recall}
+        if self._attributes.comparisons:
+            found |= {"compared": [str(each) for each in self.compared], "candidate_recall_by": dict(self._recall_by)}
+        return found
 
     # ---- learning --------------------------------------------------------------------------------------
 
@@ -225,12 +258,13 @@ class Evidence(Model):
         self._prior = layer_prior(graph)
         self._anchored = Anchored(seed=self.seed).fit(graph, session) if self._settings.embeddings != "none" else None
         within, across = (partial(_vectors, self._anchored, number) for number in (0, 1))  # workers need no more of us
-        given = (self._settings, self.seed, session.engine, across)
-        inter = learn_inter(graph, Surroundings.of(graph), self._prior, *given)
+        self._attributes = Attributes.of(graph, self._settings.compare)
+        inter = self._learn_inter(graph, across, session.engine)
         self._rounds, self._others = (inter.rounds, inter.others) if inter else ((), None)
         self._joint = inter.joint if inter else None
         self._recall = inter.recall if inter else None
-        intra = learn_intra(graph, self._settings, self.seed, within, session.engine)
+        self._recall_by = dict(inter.recall_by) if inter else {}
+        intra = learn_intra(graph, self._settings, self.seed, within, session.engine, self._attributes)
         self._intra_classifier = intra.classifier if intra else None
         self._validation = {
             kind: dict(learned.validation)
@@ -238,6 +272,22 @@ class Evidence(Model):
             if learned and learned.validation
         }
         self._look_at(graph)
+
+    def _learn_inter(self, graph: MultiplexGraph, embed: Embedder, engine: Engine) -> LearnedInter | None:
+        """From known links; where there are too few, from those that attributes make likely."""
+        around, settings = Surroundings.of(graph), self._settings
+        given = (settings, self.seed, engine, embed, self._attributes)
+        if len(graph.inter) >= FEWEST_LINKS or not self._attributes.compared:
+            return learn_inter(graph, around, self._prior, *given)
+        likely = likely_by_attributes(graph, self._attributes, self.seed)
+        told = with_inter_links(graph, np.concatenate([graph.inter, likely.sure]))
+        self._prior = layer_prior(told)
+        inter = learn_inter(told, around, self._prior, *given)
+        if inter is None:
+            return None
+        start = soft_matching(likely.pairs, likely.probability, graph.n_nodes)
+        learned = (inter.rounds, inter.others, settings.candidates, self._attributes)
+        return replace(inter, joint=apply_rounds(graph, around, self._prior, *learned, start))
 
     def extend(self, graph: MultiplexGraph) -> Self:
         """The same classifiers for another graph (new nodes, units, links), without learning again; a new model.
@@ -249,10 +299,11 @@ class Evidence(Model):
         model._prior = self._prior
         model._rounds, model._others = self._rounds, self._others
         model._intra_classifier = self._intra_classifier
-        model._validation, model._recall = self._validation, self._recall
+        model._validation, model._recall, model._recall_by = self._validation, self._recall, self._recall_by
+        model._attributes = Attributes.from_notes(graph, self._attributes.to_notes())
         model._anchored = self._anchored.extend(graph) if self._anchored else None
         if self._rounds:
-            learned = (self._rounds, self._others, self._settings.candidates)
+            learned = (self._rounds, self._others, self._settings.candidates, model._attributes)
             model._joint = apply_rounds(graph, Surroundings.of(graph), self._prior, *learned)
         model._look_at(graph)
         model._graph = graph
@@ -261,7 +312,8 @@ class Evidence(Model):
     def _look_at(self, graph: MultiplexGraph) -> None:
         """Compute what is asked of a graph, beside what the rounds say."""
         self._units = KnownUnits.of(graph)
-        self._intra = IntraFeatures(graph, short_walks(graph), self._anchored.horizontal if self._anchored else None)
+        vectors = self._anchored.horizontal if self._anchored else None
+        self._intra = IntraFeatures(graph, short_walks(graph), vectors, self._attributes)
         self._rules = Rules().fit(graph)
         self._matching = EvidenceMatching(graph, self._joint) if self._joint else None
 
@@ -358,6 +410,8 @@ class Evidence(Model):
             "candidate_recall": self._recall,
             "made_with": made_with(self._joint, self._intra),
         }
+        if self._attributes.comparisons:
+            notes |= {"attributes": self._attributes.to_notes(), "candidate_recall_by": self._recall_by}
         return {**notes, "anchored": self._anchored._notes()} if self._anchored else notes
 
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
@@ -368,6 +422,12 @@ class Evidence(Model):
         if self._settings.embeddings != "none":
             self._anchored = Anchored(seed=self.seed).restore(graph, _part(state, _ANCHORED), notes["anchored"])
             baselines.add(Anchored.name)
+        if self._settings.compare:
+            self._attributes = Attributes.from_notes(graph, notes["attributes"])
+            by_source = dict(notes["candidate_recall_by"])
+            self._recall_by = {
+                str(name): checked_share(value, "candidate_recall_by") for name, value in by_source.items()
+            }
         rounds = sorted({int(name.split(".")[1]) for name in state if name.startswith("round.")})
         self._rounds = tuple(Round.from_arrays(_part(state, f"round.{number}.")) for number in rounds)
         others, intra, joint = (_part(state, name) for name in ("others.", "intra.", "joint."))
@@ -376,7 +436,8 @@ class Evidence(Model):
         if bool(rounds) != bool(joint):
             raise ValueError("rounds and what they found go together, one is missing")
         if joint:
-            self._joint = Joint.from_arrays(joint, graph, self._prior, self._rounds[-1], self._others)
+            last = (self._rounds[-1], self._others, self._attributes)
+            self._joint = Joint.from_arrays(joint, graph, self._prior, *last)
         self._validation = checked_validation(notes["validation"], {self.name, *baselines})
         recall = notes["candidate_recall"]
         self._recall = None if recall is None else checked_share(recall, "candidate_recall")

@@ -31,6 +31,7 @@ from mpxgat.io.arrays import Arrays
 from mpxgat.matching.plan import Plan, Rivals
 from mpxgat.metrics import auc
 from mpxgat.models.anchored import Anchored
+from mpxgat.models.evidence.attributes import NO_ATTRIBUTES, Attributes
 from mpxgat.models.evidence.classifier import Classifier, Hyperparameters, Scores
 from mpxgat.models.evidence.features import Features, matrix
 from mpxgat.models.evidence.inter_features import InterFeatures, PairArray, entries_at
@@ -181,6 +182,7 @@ class Joint:
         prior: Numbers,
         last: Round,
         others: Round | None,
+        attributes: Attributes,
     ) -> Joint:
         """What `to_arrays` gave; ValueError if it is not."""
         pairs, log_odds = arrays["pairs"].astype(np.int64), arrays["log_odds"]
@@ -198,7 +200,8 @@ class Joint:
         if ((probability < 0) | (probability > 1)).any():
             raise ValueError("a probability of the round before lies outside 0 to 1")
         matching = _both_ways(before.astype(np.int64), probability, graph.n_nodes) if len(before) else None
-        return cls(InterFeatures(graph, Surroundings.of(graph), prior, matching, pairs), last, others, log_odds)
+        features = InterFeatures(graph, Surroundings.of(graph), prior, matching, pairs, attributes=attributes)
+        return cls(features, last, others, log_odds)
 
     @cached_property
     def _places(self) -> sparse.csr_array:
@@ -215,6 +218,7 @@ class LearnedInter:
     joint           what they say about the graph that was learned on
     validation      by the name of a model: AUC on hidden links by classifiers that had not learned from them
     recall          share of the hidden links that were candidates in the last round
+    recall_by       the same by what proposed them
     """
 
     rounds: tuple[Round, ...]
@@ -222,6 +226,7 @@ class LearnedInter:
     joint: Joint
     validation: Mapping[str, float]
     recall: float
+    recall_by: Mapping[str, float]
 
 
 def apply_rounds(
@@ -231,11 +236,12 @@ def apply_rounds(
     rounds: Sequence[Round],
     others: Round | None,
     candidates: int,
+    attributes: Attributes,
+    matching: sparse.csr_array | None = None,
 ) -> Joint:
-    """What rounds that were learned elsewhere say about a graph."""
-    matching = None
+    """What rounds that were learned elsewhere say about a graph, or about a soft matching of it to begin with."""
     for each in rounds:
-        features = InterFeatures(graph, surroundings, prior, matching, candidates)
+        features = InterFeatures(graph, surroundings, prior, matching, candidates, attributes=attributes)
         log_odds = each.scale.apply(Look(features).score(each.classifier.score))
         joint = Joint(features, each, others, log_odds)
         matching = soft_matching(joint.pairs, joint.plan.probability, graph.n_nodes)
@@ -354,6 +360,7 @@ def learn_inter(
     seed: int,
     engine: Engine,
     embed: Embedder = no_vectors,
+    attributes: Attributes = NO_ATTRIBUTES,
 ) -> LearnedInter | None:
     """None if too few links are known, or hardly any is a candidate once they are hidden again.
 
@@ -366,7 +373,7 @@ def learn_inter(
     folds = _FEWEST_FOLDS if len(graph.inter) > _PLENTY * settings.splits else settings.splits
     views = make_views(graph, max(folds, _FEWEST_FOLDS), settings.detached, rng)  # one alone would hide all links
     further = [_further_pairs(graph, view, settings.non_links, rng) for view in views]
-    look = partial(_look, surroundings, prior, settings.candidates)
+    look = partial(_look, surroundings, prior, settings.candidates, attributes)
     matchings: list[sparse.csr_array | None] = [None] * (len(views) + 1)
     worth = _WORTH - _DOUBT / np.sqrt(max(sum(len(view.positives) for view in views), 1))
     rounds: list[Round] = []
@@ -388,7 +395,8 @@ def learn_inter(
         return None
     others = _learn_others(graph, views, further, last.looks, seed, settings.inter_hyperparameters)
     joint = Joint(last.looks[-1].features, rounds[-1], others, last.log_odds[-1])
-    return LearnedInter(tuple(rounds), others, joint, last.validation(views, further, others, embed), last.recall)
+    validation = last.validation(views, further, others, embed)
+    return LearnedInter(tuple(rounds), others, joint, validation, last.recall, last.recall_by)
 
 
 @dataclass(frozen=True, eq=False)
@@ -452,8 +460,22 @@ class _Learned:
     @property
     def recall(self) -> float:
         """Share of the hidden links that are candidates."""
-        found = sum(each.is_link.sum() for each in self.lessons)
-        return float(found / max(sum(len(each.view.positives) for each in self.lessons), 1))
+        return self._share_of_hidden([each.is_link for each in self.lessons])
+
+    @property
+    def recall_by(self) -> dict[str, float]:
+        """The same, by the name of what proposed them."""
+        sources = [look.features.sources for look in self.looks]
+        return {
+            name: self._share_of_hidden(
+                [each.is_link & found[name] for each, found in zip(self.lessons, sources, strict=False)]
+            )
+            for name in sources[0]
+        }
+
+    def _share_of_hidden(self, found: Sequence[Labels]) -> float:
+        hidden = sum(len(each.view.positives) for each in self.lessons)
+        return float(sum(each.sum() for each in found) / max(hidden, 1))
 
     def validation(
         self, views: Sequence[View], further: Sequence[PairArray], others: Round | None, embed: Embedder
@@ -499,10 +521,11 @@ def _look(
     surroundings: Surroundings,
     prior: Numbers,
     candidates: int,
+    attributes: Attributes,
     task: tuple[MultiplexGraph, PairArray | None, sparse.csr_array | None],
 ) -> Look:
     graph, barred, matching = task
-    return Look(InterFeatures(graph, surroundings, prior, matching, candidates, barred))
+    return Look(InterFeatures(graph, surroundings, prior, matching, candidates, barred, attributes))
 
 
 def _view_bytes(graph: MultiplexGraph) -> int:

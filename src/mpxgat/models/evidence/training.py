@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mpxgat.graph import MultiplexGraph
 from mpxgat.metrics import auc
 from mpxgat.models.anchored import Anchored
+from mpxgat.models.evidence.attributes import NO_ATTRIBUTES, Attributes
 from mpxgat.models.evidence.classifier import Classifier, Hyperparameters, Scores
 from mpxgat.models.evidence.features import Features, matrix_of
 from mpxgat.models.evidence.intra_features import IntraFeatures
@@ -59,7 +60,12 @@ class LearnedIntra:
 
 
 def learn_intra(
-    graph: MultiplexGraph, settings: EvidenceSettings, seed: int, embed: Embedder, engine: Engine
+    graph: MultiplexGraph,
+    settings: EvidenceSettings,
+    seed: int,
+    embed: Embedder,
+    engine: Engine,
+    attributes: Attributes = NO_ATTRIBUTES,
 ) -> LearnedIntra | None:
     """From hidden intra links; None if there are too few. The folds are made side by side by the engine."""
     count = _number_of_folds(settings.hidden_intra * len(graph.intra), settings.splits)
@@ -67,7 +73,7 @@ def learn_intra(
     hidden = [hide_intra(graph, rng, settings.hidden_intra, settings.hidden_inter) for rng in rngs]
     if sum(len(each.positives) for each in hidden) < FEWEST_LINKS:
         return None
-    work = partial(_intra_fold, graph, settings, embed)
+    work = partial(_intra_fold, graph, settings, embed, attributes)
     tasks = list(zip(hidden, rngs, strict=True))
     folds = list(results(engine, work, tasks, _fold_bytes(graph), _LEARNED))
     parameters = settings.intra_hyperparameters
@@ -108,7 +114,11 @@ def hide_intra(graph: MultiplexGraph, rng: np.random.Generator, intra: float, in
 
 
 def _intra_fold(
-    graph: MultiplexGraph, settings: EvidenceSettings, embed: Embedder, task: tuple[HiddenIntra, np.random.Generator]
+    graph: MultiplexGraph,
+    settings: EvidenceSettings,
+    embed: Embedder,
+    attributes: Attributes,
+    task: tuple[HiddenIntra, np.random.Generator],
 ) -> Fold:
     """What was hidden, and non-links of the same layers."""
     hidden, rng = task
@@ -117,7 +127,7 @@ def _intra_fold(
     pairs = np.concatenate([links, non_links])
     label = np.arange(len(pairs)) < len(links)
     vectors = embed(hidden.graph)
-    features = IntraFeatures(hidden.graph, short_walks(hidden.graph), vectors)
+    features = IntraFeatures(hidden.graph, short_walks(hidden.graph), vectors, attributes)
     baselines = {Rules.name: Rules().fit(hidden.graph).score(pairs)}
     if vectors is not None:
         baselines = {Anchored.name: PairList(pairs).dots(vectors), **baselines}
