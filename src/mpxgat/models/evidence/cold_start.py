@@ -103,7 +103,7 @@ class _Levels:
 
         share   of random pairs that are one unit: they are taken away from those drawn, though not all of a level
         """
-        paired = np.bincount(self.of_pairs, probability, len(self.drawn))
+        paired = np.bincount(self.of_pairs, probability, len(self.drawn)).astype(np.float64)
         there = (np.arange(len(self.drawn)) > 0).astype(np.float64)
         paired, drawn = paired * there, self.drawn * there
         same = share * drawn.sum() * paired / max(paired.sum(), _PRIOR)
