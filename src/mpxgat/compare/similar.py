@@ -14,7 +14,7 @@ from mpxgat.system import side_by_side
 
 _CELLS_AT_ONCE = 1 << 23  # of a dense product
 _DENSE = 0.2  # of entries not 0, from which a dense product is quicker
-_LOOKED_AT = 1 << 15  # entries of the other side that a row may meet
+_LOOKED_AT = 1 << 14  # entries of the other side that a row may meet
 
 
 def scaled_rows(rows: sparse.csr_array) -> sparse.csr_array:

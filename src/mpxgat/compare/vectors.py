@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -12,6 +9,7 @@ from scipy import sparse
 from mpxgat.compare.columns import ALL, coded, features, misfit, read_values
 from mpxgat.compare.compared import Compared, check_form, raveled
 from mpxgat.compare.declared import Comparison
+from mpxgat.compare.reading import LIST_EXPECTED, read_list
 from mpxgat.compare.similar import most_alike, most_alike_dense, scaled_rows
 from mpxgat.errors import SettingError, quoted
 from mpxgat.graph import MultiplexGraph, describe
@@ -22,9 +20,6 @@ COUNTS, PLAIN = "counts", "plain"
 COSINE, WEIGHTED, PRESENCE = "cosine", "cosine of weighted counts", "cosine of weighted presence"
 OVERLAP, LOG_TOTALS, TOTALS = "overlap", "difference of log totals", "smaller of the larger total"
 ALIKE = "cosine above 0"
-_EXPECTED = "numbers separated by spaces, commas or semicolons, or a JSON list of them"
-_SEPARATOR = re.compile(r"[\s,;]+")
-_LARGEST = float(np.finfo(np.float32).max)
 
 
 def prepare_vector(comparison: Comparison, graph: MultiplexGraph, form: str | None) -> Compared:
@@ -128,7 +123,7 @@ def _values(comparison: Comparison, graph: MultiplexGraph) -> NDArray[np.float32
 def _listed(comparison: Comparison, graph: MultiplexGraph) -> NDArray[np.float32]:
     """The numbers that an attribute column lists."""
     column = coded(graph, comparison)
-    lists = read_values(graph, comparison, column, read_list, _EXPECTED)
+    lists = read_values(graph, comparison, column, read_list, LIST_EXPECTED)
     width = next((len(numbers) for numbers in lists if numbers is not None), 0)
     values = np.zeros((len(lists) + 1, width), dtype=np.float32)  # the last row is of code -1
     for place, numbers in enumerate(lists):
@@ -145,25 +140,5 @@ def _listed(comparison: Comparison, graph: MultiplexGraph) -> NDArray[np.float32
     large = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if len(large):
         place = int(large[0])
-        raise misfit(graph, comparison, column.first_with(place), column.values[place], _EXPECTED)
+        raise misfit(graph, comparison, column.first_with(place), column.values[place], LIST_EXPECTED)
     return values[column.code]
-
-
-def read_list(text: str) -> NDArray[np.float64]:
-    """ValueError if a text is no list of numbers that float32 can hold."""
-    if text.startswith("["):
-        try:
-            numbers = json.loads(text)
-        except (json.JSONDecodeError, RecursionError):
-            raise ValueError from None
-        if not all(isinstance(number, int | float) and not isinstance(number, bool) for number in numbers):
-            raise ValueError
-        try:
-            found = np.array(numbers, dtype=np.float64)
-        except OverflowError:  # an integer of hundreds of digits
-            raise ValueError from None
-    else:
-        found = np.array([float(part) for part in _SEPARATOR.split(text) if part], dtype=np.float64)
-    if not (np.abs(found) <= _LARGEST).all():  # NaN neither
-        raise ValueError
-    return found
