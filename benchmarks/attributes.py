@@ -34,7 +34,7 @@ SYLLABLES = ["ba", "ko", "mi", "ra", "ne", "lo", "sta", "vi", "du", "fer", "go",
 PROPOSING = ("text", "name", "category", "number", "vector")
 CANDIDATES = 20  # of a node
 _MISSING, _MISTYPED = 0.1, 0.4
-_WORDS = 1000  # of which vectors count ten
+_WORDS = 200  # of which vectors count ten
 
 Record = dict[str, Any]
 

@@ -138,8 +138,9 @@ def _read(
     graph: MultiplexGraph, comparison: Comparison, read: Callable[[str], float], expected: str
 ) -> NDArray[np.float64]:
     column = coded(graph, comparison)
-    found = read_values(graph, comparison, column, read, expected)
-    values = np.array([*(np.nan if value is None else value for value in found), np.nan])  # the last is of code -1
+    values = np.full(len(column.values) + 1, np.nan)  # the last is of code -1
+    for place, value in read_values(graph, comparison, column, read, expected):
+        values[place] = value
     return values[column.code]
 
 
