@@ -29,14 +29,12 @@ from mpxgat.graph import MultiplexGraph
 from mpxgat.pairs import PairList
 from mpxgat.system import threads
 
-FIRST = (
-    "anna maria john peter susan wei olga fatima carlos emily ivan lena paul nina omar ruth jose mary luis kim".split()
-)
-SYLLABLES = "ba ko mi ra ne lo sta vi du fer go han ik jel ku lan mor nu pe ri son tra ul ves wa zor".split()
+FIRST = ["anna", "maria", "john", "peter", "susan", "wei", "olga", "fatima", "carlos", "emily", "ivan", "lena", "paul"]
+SYLLABLES = ["ba", "ko", "mi", "ra", "ne", "lo", "sta", "vi", "du", "fer", "go", "han", "ik", "jel", "ku", "lan", "mor"]
 PROPOSING = ("text", "name", "category", "number", "vector")
 CANDIDATES = 20  # of a node
 _MISSING, _MISTYPED = 0.1, 0.4
-_WORDS = 1000  # of which vectors count ten
+_WORDS = 200  # of which vectors count ten
 
 Record = dict[str, Any]
 

@@ -1,5 +1,7 @@
 """Compiled loops against plain NumPy: overlaps, largest entries, largest products, competitors."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,12 +10,14 @@ from scipy import sparse
 
 from mpxgat import kernels
 from mpxgat.kernels import (
+    agreeing_words,
     largest_entries,
     largest_of_groups,
     largest_of_product,
     most_similar,
     overlaps,
     overlaps_of_product,
+    sums_of_minima,
 )
 from tests.matching.doubles import steady
 
@@ -130,3 +134,42 @@ def test_a_product_in_parts_is_the_same(monkeypatch):
     whole = largest_of_product(left, right, 3)
     monkeypatch.setattr(kernels, "_ROWS_AT_ONCE", 6)
     assert (largest_of_product(left, right, 3) != whole).nnz == 0
+
+
+@steady
+@given(rows=st.integers(1, 8), columns=st.integers(1, 8), count=st.integers(0, 30), seed=st.integers(0, 99))
+def test_sums_of_minima_are_those_of_dense_rows(rows, columns, count, seed):
+    left, right = (sparse_rows(rows, columns, seed + side, dtype=np.float64) for side in (0, 1))
+    first, second = np.random.default_rng(seed).integers(0, rows, (2, count))
+    found = sums_of_minima(sparse.csr_array(left), sparse.csr_array(right), first, second)
+    np.testing.assert_allclose(found, np.minimum(left[first], right[second]).sum(axis=1))
+
+
+def plain_agreement(one, other):
+    """By counting: equal words, then the initials on one side that the longer words of the other begin with."""
+    shorter = min(len(one), len(other))
+    one, other = Counter(one), Counter(other)
+    agreed = (one & other).total()
+    one, other = one - other, other - one
+    for some, others in ((one, other), (other, one)):
+        longer = Counter()
+        for word, often in others.items():
+            longer[word[0]] += often * (len(word) > 1)
+        agreed += sum(min(often, longer[word]) for word, often in some.items() if len(word) == 1)
+    return agreed / shorter
+
+
+names = st.lists(st.sampled_from(["a", "ab", "ac", "b", "bc", "bd"]), min_size=1, max_size=4)
+
+
+@steady
+@given(st.lists(names, min_size=2, max_size=4))
+def test_words_agree_that_are_equal_or_initials_of_others(words):
+    known = {word: code for code, word in enumerate(sorted({word for name in words for word in name}))}
+    flat = [word for name in words for word in name]
+    start = np.concatenate([[0], np.cumsum([len(name) for name in words])])
+    word = np.array([known[word] for word in flat])
+    initial, single = np.array([ord(word[0]) for word in flat]), np.array([len(word) == 1 for word in flat])
+    pairs = np.array([(i, j) for i in range(len(words)) for j in range(len(words))])
+    found = agreeing_words(pairs[:, 0].copy(), pairs[:, 1].copy(), start, word, initial, single)
+    assert found.tolist() == [plain_agreement(words[i], words[j]) for i, j in pairs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -130,22 +130,22 @@ def features(graph: MultiplexGraph, comparison: Comparison) -> Features | None:
 
 def read_values(
     graph: MultiplexGraph, comparison: Comparison, column: Coded, read: Callable[[str], _Read], expected: str
-) -> list[_Read | None]:
-    """(values,) what was read of every value of a column; None of one that says that there is none, as "NA" does.
+) -> Iterator[tuple[int, _Read]]:
+    """By place, what is read of every value of a column; but of one that says that there is none, as "NA" does.
 
     SettingError, naming node and value, at the first of which ``read`` makes a ValueError; a DataWarning names what was
     taken for none.
     """
-    found: list[_Read | None] = []
-    for place, value in enumerate(column.values):
-        try:
-            found.append(None if says_none(value) else read(value.strip()))
-        except ValueError:
-            raise misfit(graph, comparison, column.first_with(place), value, expected) from None
-    none = [value for value, read_of_it in zip(column.values, found, strict=True) if read_of_it is None]
+    none = [value for value in column.values if says_none(value)]
     if none:
         warn_of_data(f"in column {quoted(comparison.column)} {listed(none)} are taken for no value")
-    return found
+    for place, value in enumerate(column.values):
+        if not says_none(value):
+            try:
+                found = read(value.strip())
+            except ValueError:
+                raise misfit(graph, comparison, column.first_with(place), value, expected) from None
+            yield place, found
 
 
 def says_none(value: str) -> bool:

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mpxgat.errors import SettingError, printable, quoted
-from mpxgat.io.files import read_toml
 
 if TYPE_CHECKING:
     from mpxgat.compare.compared import Compared
@@ -160,6 +159,8 @@ def read_declarations(path: str | PathLike[str]) -> tuple[Comparison, ...]:
 
     InputError if the file is no TOML; SettingError, naming it, if there is no such table or it declares something else.
     """
+    from mpxgat.io.files import read_toml  # which brings all formats along
+
     table = read_toml(Path(path)).get(TABLE)
     try:
         if not isinstance(table, dict) or not table:

@@ -9,8 +9,7 @@ import numpy as np
 
 from mpxgat.compare.columns import ALL, HORIZONTAL, VERTICAL, Coded, coded, says_none
 from mpxgat.compare.declared import Comparison
-from mpxgat.compare.quantities import read_date, read_number
-from mpxgat.compare.vectors import read_list
+from mpxgat.compare.reading import read_date, read_list, read_number
 from mpxgat.graph import MultiplexGraph
 
 _IDS = re.compile(r"(.*[\W_])?(id|ids|uid|uuid|guid|key|unit)", re.IGNORECASE)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from mpxgat.compare.columns import ALL, coded, features, rarity, read_values
 from mpxgat.compare.compared import Compared, check_form, equal_and_rare
 from mpxgat.compare.declared import Comparison
+from mpxgat.compare.reading import DATE_EXPECTED, EPOCH, NUMBER_EXPECTED, read_date, read_number
 from mpxgat.compare.similar import nearest_nodes
 from mpxgat.errors import SettingError, quoted
 from mpxgat.graph import MultiplexGraph
@@ -20,16 +20,13 @@ from mpxgat.pairs import IntArray, Pairs, Values
 
 PLAIN, LOGS = "plain", "logs"
 DIFFERENCE, SIMILARITY, EQUAL = "difference", "similarity", "equal and rare"
-NUMBER_EXPECTED, DATE_EXPECTED = "a number such as 4000 or 0.5", "a date such as 2021-03-31"
-_LARGEST = 1e100  # of a number: differences and their squares stay finite
 _FARTHEST = 1e6  # of a difference in spreads
 _HEAVY = 3.0  # times as far from the middle to the top as to the bottom
+_WIDE = 2.0  # and the top so many times the middle
 _TAIL = 0.05  # where top and bottom are
 _NEARLY_ALL = 0.9  # of the values are different, from which on neighbours are worth a look
 _DAY = 86400.0
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_ISO = re.compile(r"(\d{4})([-/])(\d{2})\2(\d{2})(?:[T ](.+))?", re.ASCII)
-_GERMAN = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?:[T ](.+))?", re.ASCII)
+_FIRST, _LAST = -62135596800, 253402300799  # seconds from 1970 to the first and the last moment of a datetime
 
 
 def prepare_number(comparison: Comparison, graph: MultiplexGraph, form: str | None) -> Compared:
@@ -69,7 +66,7 @@ class Scale:
         if not len(values) or values.min() < 0:
             return cls(_spread(values))
         low, middle, high = np.quantile(values, (_TAIL, 0.5, 1 - _TAIL))
-        if high - middle <= _HEAVY * (middle - low):
+        if high - middle <= _HEAVY * (middle - low) or high <= _WIDE * middle:
             return cls(_spread(values))
         unit = float(np.quantile(values[values > 0], 0.1))
         return cls(_spread(np.log(unit + values)), unit)
@@ -134,38 +131,17 @@ def _spread(values: Values) -> float:
     return float(high - low) or float(np.std(values)) or 1.0
 
 
-# ---- reading ---------------------------------------------------------------------------------------------
+# ---- reading and showing ---------------------------------------------------------------------------------
 
 
 def _read(
     graph: MultiplexGraph, comparison: Comparison, read: Callable[[str], float], expected: str
 ) -> NDArray[np.float64]:
     column = coded(graph, comparison)
-    found = read_values(graph, comparison, column, read, expected)
-    values = np.array([*(np.nan if value is None else value for value in found), np.nan])  # the last is of code -1
+    values = np.full(len(column.values) + 1, np.nan)  # the last is of code -1
+    for place, value in read_values(graph, comparison, column, read, expected):
+        values[place] = value
     return values[column.code]
-
-
-def read_number(text: str) -> float:
-    """ValueError if a text is no number, or a larger one than can be reckoned with."""
-    value = float(text)
-    if "_" in text or not abs(value) <= _LARGEST:
-        raise ValueError
-    return value
-
-
-def read_date(text: str) -> float:
-    """Days since 1970 of a date, or of a date and time (without a zone: UTC); ValueError if a text is none."""
-    if found := _ISO.fullmatch(text):
-        year, _, month, day, time = found.groups()
-    elif found := _GERMAN.fullmatch(text):
-        day, month, year, time = found.groups()
-    else:
-        raise ValueError
-    moment = datetime.fromisoformat(f"{year}-{month:0>2}-{day:0>2}" + (f"T{time}" if time else ""))
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH) / timedelta(days=1)
 
 
 def _number_shown(value: float) -> str:
@@ -173,5 +149,6 @@ def _number_shown(value: float) -> str:
 
 
 def _date_shown(value: float) -> str:
-    moment = _EPOCH + timedelta(seconds=round(value * _DAY))
-    return moment.strftime("%Y-%m-%d" if value == round(value) else "%Y-%m-%d %H:%M:%S")
+    seconds = min(max(round(value * _DAY), _FIRST), _LAST)  # a zone may lead out of what a datetime can hold
+    moment = (EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None)
+    return moment.date().isoformat() if seconds % _DAY == 0 else moment.isoformat(" ")

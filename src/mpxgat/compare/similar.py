@@ -14,14 +14,14 @@ from mpxgat.system import side_by_side
 
 _CELLS_AT_ONCE = 1 << 23  # of a dense product
 _DENSE = 0.2  # of entries not 0, from which a dense product is quicker
-_LOOKED_AT = 1 << 15  # entries of the other side that a row may meet
+_LOOKED_AT = 1 << 14  # entries of the other side that a row may meet
 
 
-def scaled_rows(rows: sparse.csr_array) -> sparse.csr_array:
-    """Rows (n, d) of length 1, but for those that are all 0."""
-    length = np.sqrt(np.asarray((rows * rows).sum(axis=1)).ravel())
-    over = np.divide(1, length, out=np.zeros_like(length, dtype=np.float64), where=length > 0)
-    return sparse.csr_array(sparse.diags_array(over) @ rows)
+def scaled_rows(rows: sparse.csr_array, values: Values) -> sparse.csr_array:
+    """Rows (n, d) that have other values in the places of these, of length 1 each; they share the places."""
+    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    length = np.sqrt(np.bincount(row, values * values, minlength=rows.shape[0]))
+    return sparse.csr_array((values / length[row], rows.indices, rows.indptr), shape=rows.shape)
 
 
 def most_alike(left: sparse.csr_array, right: sparse.csr_array, k: int) -> NDArray[np.int64]:

@@ -26,6 +26,7 @@ TEXT = NAME = "weighted"
 EDIT, SORTED, WORDS, GRAMS = "edit similarity", "edit similarity in any order", "word similarity", "n-gram similarity"
 INITIALS, LAST, EQUAL = "words or initials agree", "last word equal and rare", "equal and rare"
 _COMPARED = 256  # characters: edit distance takes time in their square
+_WIDER, _MOST_FOUND = 4, 40  # times as many texts are looked at as are proposed, up to so many
 _MOST_WORDS = 16  # of a name
 
 
@@ -75,7 +76,9 @@ class Texts(Compared):
     def _proposals(self, ours: IntArray, theirs: IntArray, k: int) -> NDArray[np.int64]:
         left, our_value = np.unique(self._code[ours], return_inverse=True)
         right, their_value = np.unique(self._code[theirs], return_inverse=True)
-        key = np.unique(most_alike(self._grams[left], self._grams[right], k))
+        # Common n-grams may be passed over: more are found than wanted, and those most alike by all n-grams taken.
+        found = max(k, min(_WIDER * k, _MOST_FOUND))
+        key = np.unique(most_alike(self._grams[left], self._grams[right], found))
         row, col = key // len(right), key % len(right)
         similar = PairList(np.stack([left[row], right[col]], axis=1)).overlap(self._grams, self._grams)
         return nodes_of_values(row, col, similar, our_value, their_value, k)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import re
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from mpxgat.compare.columns import ALL, coded, features, misfit, read_values
+from mpxgat.compare.columns import ALL, coded, features, read_values
 from mpxgat.compare.compared import Compared, check_form, raveled
 from mpxgat.compare.declared import Comparison
+from mpxgat.compare.reading import LIST_EXPECTED, read_list
 from mpxgat.compare.similar import most_alike, most_alike_dense, scaled_rows
 from mpxgat.errors import SettingError, quoted
 from mpxgat.graph import MultiplexGraph, describe
@@ -22,9 +20,6 @@ COUNTS, PLAIN = "counts", "plain"
 COSINE, WEIGHTED, PRESENCE = "cosine", "cosine of weighted counts", "cosine of weighted presence"
 OVERLAP, LOG_TOTALS, TOTALS = "overlap", "difference of log totals", "smaller of the larger total"
 ALIKE = "cosine above 0"
-_EXPECTED = "numbers separated by spaces, commas or semicolons, or a JSON list of them"
-_SEPARATOR = re.compile(r"[\s,;]+")
-_LARGEST = float(np.finfo(np.float32).max)
 
 
 def prepare_vector(comparison: Comparison, graph: MultiplexGraph, form: str | None) -> Compared:
@@ -75,16 +70,14 @@ class CountVectors(Compared):
 
     def __init__(self, label: str, values: NDArray[np.float32]):
         super().__init__(label, COUNTS, (values != 0).any(axis=1))
-        self._counts = sparse.csr_array(values, dtype=np.float64)
-        used = np.bincount(self._counts.indices, minlength=values.shape[1])
-        weight = np.log1p(max(int(self.there.sum()), 1) / np.maximum(used, 1))
-        present = self._counts.copy()
-        present.data[:] = 1
-        self._total = np.asarray(self._counts.sum(axis=1)).ravel()
+        counts = sparse.csr_array(values).astype(np.float64)
+        used = np.bincount(counts.indices, minlength=values.shape[1])
+        weight = np.log1p(max(int(self.there.sum()), 1) / np.maximum(used, 1))[counts.indices]
+        self._counts, self._total = counts, np.asarray(counts.sum(axis=1)).ravel()
         self._rows = {
-            COSINE: scaled_rows(self._counts),
-            WEIGHTED: scaled_rows(sparse.csr_array(self._counts * weight[None])),
-            PRESENCE: scaled_rows(sparse.csr_array(present * weight[None])),
+            COSINE: scaled_rows(counts, counts.data),
+            WEIGHTED: scaled_rows(counts, counts.data * weight),
+            PRESENCE: scaled_rows(counts, weight),
         }
 
     def _numbers(self, pairs: Pairs) -> tuple[Values, ...]:
@@ -128,42 +121,15 @@ def _values(comparison: Comparison, graph: MultiplexGraph) -> NDArray[np.float32
 def _listed(comparison: Comparison, graph: MultiplexGraph) -> NDArray[np.float32]:
     """The numbers that an attribute column lists."""
     column = coded(graph, comparison)
-    lists = read_values(graph, comparison, column, read_list, _EXPECTED)
-    width = next((len(numbers) for numbers in lists if numbers is not None), 0)
-    values = np.zeros((len(lists) + 1, width), dtype=np.float32)  # the last row is of code -1
-    for place, numbers in enumerate(lists):
-        if numbers is None:
-            continue
-        if len(numbers) != width:
-            node, usual = column.first_with(place), next(i for i, found in enumerate(lists) if found is not None)
+    values, usual = np.zeros((len(column.values) + 1, 0), dtype=np.float32), -1  # the last row is of code -1
+    for place, numbers in read_values(graph, comparison, column, read_list, LIST_EXPECTED):
+        if usual < 0:
+            values, usual = np.zeros((len(column.values) + 1, len(numbers)), dtype=np.float32), place
+        if len(numbers) != values.shape[1]:
+            one, other = (describe(graph.nodes[column.first_with(which)]) for which in (place, usual))
             raise SettingError(
-                f"column {quoted(comparison.column)}, node {describe(graph.nodes[node])}: {len(numbers)} numbers, "
-                f"expected {width} as node {describe(graph.nodes[column.first_with(usual)])} has: vectors of different "
-                "width cannot be compared"
+                f"column {quoted(comparison.column)}, node {one}: {len(numbers)} numbers, expected "
+                f"{values.shape[1]} as node {other} has: vectors of different width cannot be compared"
             )
         values[place] = numbers
-    large = np.flatnonzero(~np.isfinite(values).all(axis=1))
-    if len(large):
-        place = int(large[0])
-        raise misfit(graph, comparison, column.first_with(place), column.values[place], _EXPECTED)
     return values[column.code]
-
-
-def read_list(text: str) -> NDArray[np.float64]:
-    """ValueError if a text is no list of numbers that float32 can hold."""
-    if text.startswith("["):
-        try:
-            numbers = json.loads(text)
-        except (json.JSONDecodeError, RecursionError):
-            raise ValueError from None
-        if not all(isinstance(number, int | float) and not isinstance(number, bool) for number in numbers):
-            raise ValueError
-        try:
-            found = np.array(numbers, dtype=np.float64)
-        except OverflowError:  # an integer of hundreds of digits
-            raise ValueError from None
-    else:
-        found = np.array([float(part) for part in _SEPARATOR.split(text) if part], dtype=np.float64)
-    if not (np.abs(found) <= _LARGEST).all():  # NaN neither
-        raise ValueError
-    return found

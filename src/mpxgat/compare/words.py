@@ -67,9 +67,9 @@ def gram_rows(texts: Sequence[list[str]]) -> sparse.csr_array:
     text, gram, often = (np.concatenate(each) for each in zip(_NOTHING, *_counted(texts), strict=True))
     _, column, spread = np.unique(gram, return_inverse=True, return_counts=True)
     weight = np.log1p(len(texts) / np.maximum(spread, 1))
-    values = (1 + np.log(often)) * weight[column]
     starts = np.concatenate([[0], np.cumsum(np.bincount(text, minlength=len(texts)))])
-    return scaled_rows(sparse.csr_array((values, column.astype(np.int32), starts), shape=(len(texts), len(spread))))
+    rows = sparse.csr_array((often, column.astype(np.int32), starts), shape=(len(texts), len(spread)))
+    return scaled_rows(rows, (1 + np.log(often)) * weight[column])
 
 
 _NOTHING = tuple(np.empty(0, dtype=np.int64) for _ in range(3))
