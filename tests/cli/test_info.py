@@ -49,7 +49,7 @@ def test_many_pairs_of_layers_are_cut_with_a_note(tmp_path):
 
 
 def test_a_data_set_shows_licence_and_citation(monkeypatch):
-    monkeypatch.setattr(datasets, "load", lambda name: social(20, 2, 0))
+    monkeypatch.setattr(datasets, "load", lambda name, directed: social(20, 2, 0))
     monkeypatch.setenv("COLUMNS", "400")
     known = datasets.dataset("lazega")
     shown = run("lazega")

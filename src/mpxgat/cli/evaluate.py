@@ -17,6 +17,7 @@ from mpxgat.cli.options import (
     AddressOption,
     BatchOption,
     ConfigOption,
+    DirectedOption,
     EngineOption,
     EpochsOption,
     FormatOption,
@@ -80,6 +81,7 @@ def evaluate(
     engine: EngineOption = None,
     address: AddressOption = None,
     workers: WorkersOption = None,
+    directed: DirectedOption = False,
     format: FormatOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -92,7 +94,7 @@ def evaluate(
     name = chosen_model(model, config, _MODEL)
     made = make_model(name, **settings)  # a wrong name or setting is reported before anything is read
     with progress(f"reading {data}", quiet=json):
-        label, splits = _splits(data, format, (protocol, known, hidden), first_seed, seeds)
+        label, splits = _splits(data, format, (protocol, known, hidden), first_seed, seeds, directed=directed)
     note_unread(made, splits[0].train)
     if jobs is None and not runs_on.always and splits[0].train.n_nodes >= _WORTH_PROCESSES:
         runs_on = chosen_engine(engine, address, workers, os.cpu_count() or 1)
@@ -156,12 +158,15 @@ def _splits(
     hiding: tuple[str | None, str | None, Path | None],
     first_seed: int | None,
     seeds: int,
+    *,
+    directed: bool,
 ) -> tuple[str, list[Split]]:
     """Label and splits: the one in the file, or one for each seed; ``hiding`` is protocol, known and hidden."""
     from mpxgat.splits import load_split
 
     protocol, known, hidden = hiding
     given = {"--protocol": protocol, "--known": known, "--hidden": hidden, "--first-seed": first_seed}
+    given["--directed"] = directed or None
     if data.endswith(SPLIT_SUFFIX):
         if seeds > 1:
             raise SettingError(f"{data} is one split, expected --seeds 1 with it")
@@ -170,7 +175,7 @@ def _splits(
                 raise SettingError(f"{option} {quoted(value)} with a saved split, which is made already; expected none")
         return Path(data).name, [load_split(data)]
     choice = chosen_split(protocol, known, hidden)  # what is wrong is reported before anything is read
-    graph, label = load_data(data, format)
+    graph, label = load_data(data, format, directed=directed)
     first = first_seed or 0
     return label, choice.splits(graph, range(first, first + seeds))
 

@@ -133,7 +133,7 @@ class Model(ABC):
 
     name: str
     description: str
-    reads: ClassVar[frozenset[str]] = frozenset()  # of "weights" and "features" what it uses beside links
+    reads: ClassVar[frozenset[str]] = frozenset()  # of "direction", "weights" and "features"
     named_settings: ClassVar[tuple[str, ...]] = ()  # those whose value is a "package.module:Name"
     _settings: Settings = Settings()
     _fixed: Mapping[str, Any] = MappingProxyType({})  # settings that the registered name stands for
@@ -172,8 +172,9 @@ class Model(ABC):
         return self._graph
 
     def unread(self, graph: MultiplexGraph) -> list[str]:
-        """What a graph has and this model does not read: weights, features."""
+        """What a graph has and this model does not read: direction, weights, features."""
         there = {
+            "direction": graph.intra_arcs is not None,
             "weights": graph.intra_weight is not None or graph.inter_weight is not None,
             "features": graph.horizontal_features is not None or graph.vertical_features is not None,
         }

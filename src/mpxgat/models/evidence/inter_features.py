@@ -22,7 +22,13 @@ from mpxgat.kernels import compare_with_largest, largest_of_groups, largest_of_p
 from mpxgat.matching.match import layer_pairs
 from mpxgat.models.evidence.features import DEGREES, Column, Features, column_names, matrix, matrix_of
 from mpxgat.models.evidence.surroundings import (
+    AGAINST,
+    ALONG,
     FAR,
+    FOLLOWED,
+    FOLLOWERS,
+    HEAVY_NEAR,
+    HEAVY_WIDE,
     NEAR,
     WIDE,
     SoftUnits,
@@ -43,6 +49,7 @@ from mpxgat.pairs import (
 )
 
 NEIGHBOURS, SURROUNDINGS = "shared neighbours", "similar surroundings"
+DIRECTION, WEIGHTS = "followed and followers", "neighbours by weight"
 COMPETITORS = "who else competes"
 SHAPE = "shape of the neighbourhood"
 COPIES, LAYERS = "copies known already", "how often the two layers share a unit"
@@ -54,6 +61,8 @@ _REASON = {
     NEAR: NEIGHBOURS,
     FAR: SURROUNDINGS,
     WIDE: SURROUNDINGS,
+    **dict.fromkeys((FOLLOWED, FOLLOWERS, ALONG, AGAINST), DIRECTION),
+    **dict.fromkeys((HEAVY_NEAR, HEAVY_WIDE), WEIGHTS),
     MATCHED: NEIGHBOURS,
     PROBABILITY: BEFORE,
 }  # of the numbers in which candidates compete
