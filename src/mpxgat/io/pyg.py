@@ -1,10 +1,10 @@
 """To and from PyTorch Geometric: a `HeteroData` with one node type for each layer.
 
 Links stand in both directions, those that go one way in that one. Edge types are (layer, "intra", layer),
-(a, "inter", b) and (b, "inter", a), each with ``edge_index`` and, where links have weights, ``edge_weight``. A node type
-has ``num_nodes``, ``node_id`` (a list of texts), and where the graph has them ``x_horizontal``, ``x_vertical`` and
-``attributes`` (lists of texts by name). The names of features are ``horizontal_features`` and ``vertical_features`` of
-the whole.
+(a, "inter", b) and (b, "inter", a), each with ``edge_index`` and, where links have weights, ``edge_weight``. A type of
+nodes has ``num_nodes``, ``node_id`` (a list of texts), and where the graph has them ``x_horizontal``, ``x_vertical``
+and ``attributes`` (lists of texts by name). The names of features are ``horizontal_features`` and ``vertical_features``
+of the whole.
 """
 
 from __future__ import annotations

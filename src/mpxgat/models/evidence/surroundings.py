@@ -141,7 +141,9 @@ def relative_weights(graph: MultiplexGraph) -> sparse.csr_array:
     largest = np.zeros(graph.n_layers)
     np.maximum.at(largest, layer, weight)
     weight = np.divide(weight, largest[layer], out=np.zeros_like(weight), where=weight > 0)  # sums may be too large
-    total, count = np.bincount(layer, weight, graph.n_layers), np.bincount(layer, weight > 0, graph.n_layers)
+    total, count = np.zeros(graph.n_layers), np.zeros(graph.n_layers)
+    np.add.at(total, layer, weight)
+    np.add.at(count, layer, weight > 0)
     weight *= np.divide(count, total, out=np.zeros_like(total), where=total > 0)[layer]
     there = weight > 0
     return symmetric_matrix(graph.intra[there], weight[there], graph.n_nodes)
