@@ -166,13 +166,14 @@ def _splits(
 
     protocol, known, hidden = hiding
     given = {"--protocol": protocol, "--known": known, "--hidden": hidden, "--first-seed": first_seed}
-    given["--directed"] = directed or None
     if data.endswith(SPLIT_SUFFIX):
         if seeds > 1:
             raise SettingError(f"{data} is one split, expected --seeds 1 with it")
         for option, value in (given | {"--format": format}).items():
             if value is not None:
                 raise SettingError(f"{option} {quoted(value)} with a saved split, which is made already; expected none")
+        if directed:
+            raise SettingError("--directed with a saved split, which is made already; expected none")
         return Path(data).name, [load_split(data)]
     choice = chosen_split(protocol, known, hidden)  # what is wrong is reported before anything is read
     graph, label = load_data(data, format, directed=directed)

@@ -28,11 +28,15 @@ class Auto(Model):
 
     name = "auto"
     description = "the best of evidence, anchored and rules, chosen on validation links"
-    reads = frozenset({"features"})  # by way of `anchored`
+    reads = Evidence.reads
 
     def __init__(self, *, seed: int = 0):
         super().__init__(seed=seed)
         self._matcher: Evidence | None = None
+
+    def unread(self, graph: MultiplexGraph) -> list[str]:
+        """As of `evidence`."""
+        return Evidence().unread(graph)
 
     @property
     def chosen(self) -> Model:
