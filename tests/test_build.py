@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -17,6 +19,7 @@ from mpxgat.build import (
     encode,
     link_by_id,
     links_of_shared_ids,
+    validate,
     with_inter_links,
 )
 from mpxgat.errors import GraphError
@@ -202,3 +205,27 @@ def test_links_of_shared_ids_do_not_depend_on_the_links_there_are():
     graph = graph_of("x.a x.b", "y.a y.c", "x.b y.c 5")
     assert links_of_shared_ids(graph).tolist() == [[0, 2]]
     assert links_of_shared_ids(graph.without(inter=graph.inter)).tolist() == [[0, 2]]
+
+
+def test_the_ways_of_duplicates_are_united():
+    rows = [("a", 0, "b", 0), ("b", 0, "a", 0), ("c", 0, "b", 0), ("c", 0, "d", 0), ("d", 0, "d", 0), ("a", 1, "b", 1)]
+    table = replace(edges(rows), one_way=np.array([True, True, True, False, True, False]))
+    graph = build(["x", "y"], table)
+    assert graph.intra.tolist() == [[0, 1], [1, 2], [2, 3], [4, 5]]
+    assert graph.intra_arcs.tolist() == [3, 2, 3, 3]
+
+
+def test_links_between_layers_have_no_direction():
+    graph = build(["x", "y"], replace(edges([("a", 0, "b", 1)]), one_way=np.array([True])))
+    assert graph.n_inter == 1
+    assert graph.intra_arcs is None
+
+
+@pytest.mark.parametrize(
+    "ways", [np.array([0, 1], "u1"), np.array([1], "u1"), np.array([1, 4], "u1"), np.array([1, 2])]
+)
+def test_a_ready_made_graph_with_ways_that_are_none_is_refused(ways):
+    graph = build(["x"], edges([("a", 0, "b", 0), ("b", 0, "c", 0)]))
+    validate(replace(graph, intra_arcs=np.array([1, 2], "u1")))
+    with pytest.raises(GraphError, match="every link goes one way or both"):
+        validate(replace(graph, intra_arcs=ways))

@@ -268,3 +268,14 @@ def test_an_address_where_nobody_answers(monkeypatch, tmp_path):
     monkeypatch.delenv("MPXGAT_DATA", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     assert "cannot fetch http://127.0.0.1:9/tiny_multiplex.edges (ConnectionError); get" in message()
+
+
+def test_direction_is_kept_if_asked_for(tiny, monkeypatch):
+    online(monkeypatch)
+    assert datasets.load("tiny").intra_arcs is None
+    with pytest.raises(DatasetError, match="the ties of tiny have no direction"):
+        datasets.load("tiny", directed=True)
+    monkeypatch.setattr(datasets, "_CATALOGUE", {"tiny": replace(TINY, directed=True)})
+    directed = datasets.load("tiny", directed=True)
+    assert directed.directed_layers.tolist() == [True, True]
+    assert directed.undirected() == datasets.load("tiny")

@@ -1,5 +1,7 @@
 """`MultiplexGraph`, its nodes and their features."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -217,3 +219,41 @@ def test_features_cannot_be_changed_but_the_array_they_came_from_can(dtype):
         features.values[0] = 1
     given[0] = 1
     assert given.tolist() == [[1], [0]]
+
+
+# ---- direction -------------------------------------------------------------------------------------------
+
+CHAIN = graph_of("x.a x.b", "x.b x.c", "x.a x.c", "y.a y.b", "x.a y.a")
+DIRECTED = replace(CHAIN, intra_arcs=np.array([1, 2, 3, 3], dtype=np.uint8))
+
+
+def test_arcs_go_from_row_to_column_and_the_rest_stays_undirected():
+    # a→b, c→a, b↔c and, in the other layer, both ways
+    expected = {(0, 1), (2, 0), (1, 2), (2, 1), (3, 4), (4, 3)}
+    assert set(zip(*map(np.ndarray.tolist, DIRECTED.arcs.nonzero()), strict=True)) == expected
+    assert np.array_equal(CHAIN.arcs.toarray(), CHAIN.adjacency.toarray())
+    assert np.array_equal(DIRECTED.adjacency.toarray(), CHAIN.adjacency.toarray())
+    assert DIRECTED.degree.tolist() == CHAIN.degree.tolist()
+    assert DIRECTED.directed_layers.tolist() == [True, False]
+    assert not CHAIN.directed_layers.any()
+
+
+def test_direction_is_part_of_what_a_graph_is_and_only_where_there_is_any():
+    mutual = replace(CHAIN, intra_arcs=np.full(4, 3, dtype=np.uint8))
+    assert mutual.intra_arcs is None
+    assert mutual == CHAIN
+    assert mutual.fingerprint() == CHAIN.fingerprint() == DIRECTED.undirected().fingerprint()
+    assert DIRECTED.undirected() == CHAIN
+    turned = replace(DIRECTED, intra_arcs=np.array([2, 2, 3, 3], dtype=np.uint8))
+    assert len({graph.fingerprint() for graph in (CHAIN, DIRECTED, turned)}) == 3
+    assert DIRECTED not in (CHAIN, turned)
+
+
+def test_direction_survives_what_makes_smaller_graphs():
+    assert DIRECTED.subgraph([0, 2, 3]).intra_arcs.tolist() == [2]
+    assert DIRECTED.subgraph([1, 2]).intra_arcs is None
+    assert DIRECTED.without(intra=[[0, 1]]).intra_arcs.tolist() == [2, 3, 3]
+    assert DIRECTED.without(inter=DIRECTED.inter).intra_arcs.tolist() == DIRECTED.intra_arcs.tolist()
+    assert DIRECTED.largest_component() == DIRECTED
+    assert DIRECTED.layer("x").intra_arcs.tolist() == [1, 2, 3]
+    assert DIRECTED.unweighted() == DIRECTED

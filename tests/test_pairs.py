@@ -8,9 +8,12 @@ from scipy import sparse
 
 from mpxgat import pairs as pairs_module
 from mpxgat.pairs import (
+    FORWARD,
     KnownUnits,
     PairGrid,
     PairList,
+    arcs_of,
+    canonical_arcs,
     canonical_links,
     label_components,
     links_among,
@@ -185,3 +188,19 @@ def test_parts_cover_every_row_once_and_keep_to_the_cells(count, width, cells):
     assert all(len(part) == 1 or 1 < len(part) * max(width, 1) <= cells for part in parts)
     # No part is smaller than it must be, but the last.
     assert all((len(part) + 1) * max(width, 1) > cells for part in parts[:-1])
+
+
+# ---- direction -------------------------------------------------------------------------------------------
+
+ARC = st.tuples(st.integers(0, 6), st.integers(0, 6))
+
+
+@given(st.lists(ARC, max_size=25))
+def test_canonical_arcs_say_what_the_arcs_said(listed):
+    pairs = np.array(listed, dtype=np.int32).reshape(-1, 2)
+    links, _ = canonical_links(pairs, None, 7)
+    ways = canonical_arcs(pairs, np.full(len(pairs), FORWARD, dtype=np.uint8), 7)
+    ends, row = arcs_of(links, ways)
+    assert set(map(tuple, ends.tolist())) == {(one, other) for one, other in listed if one != other}
+    assert len(ends) == len(set(map(tuple, ends.tolist())))
+    assert np.array_equal(np.sort(ends, axis=1), links[row])

@@ -172,3 +172,19 @@ def test_arguments_outside_their_range(arguments, found):
     with pytest.raises(SettingError) as problem:
         social(**arguments)
     assert found in str(problem.value)
+
+
+def test_ties_of_two_people_go_one_way_in_all_layers():
+    plain, directed = (social(800, 2, 5, overlap=0.8, directed=share) for share in (0, 0.6))
+    assert directed.undirected() == plain
+    assert plain.intra_arcs is None
+    ways = {}
+    person = person_of(directed)
+    for (one, other), way in zip(person[directed.intra].tolist(), directed.intra_arcs.tolist(), strict=True):
+        ways.setdefault((min(one, other), max(one, other)), set()).add(way if way == 3 or one < other else 3 - way)
+    assert all(len(each) == 1 for each in ways.values())
+    counts = np.bincount([next(iter(each)) for each in ways.values()]) / len(ways)
+    assert counts == pytest.approx([0, 0.3, 0.3, 0.4], abs=0.03)
+    again = social(800, 2, 5, overlap=0.8, directed=0.6)
+    assert again == directed
+    assert social(800, 2, 5, overlap=0.8, directed=0.6, known=0.5).intra_arcs.tolist() == directed.intra_arcs.tolist()

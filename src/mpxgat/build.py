@@ -1,9 +1,9 @@
 """From raw tables to a `MultiplexGraph`: the one place where input is validated and put in order.
 
-Readers hand over what they found, row by row, as columns. Here ids become positions, links are made
-undirected, duplicates merge (the largest weight stays), self-loops go (their nodes stay), and the
-assumptions of a multiplex are checked. A problem with a row raises `RowError`, which the reader turns
-into an error that names file and line. Further down: `encode` (ids to numbers), `link_by_id` and
+Readers hand over what they found, row by row, as columns. Here ids become positions, links get their
+canonical form, duplicates merge (the largest weight stays, two ways become both), self-loops go (their
+nodes stay), and the assumptions of a multiplex are checked. A problem with a row raises `RowError`,
+which the reader turns into an error that names file and line. Further down: `encode` (ids to numbers), `link_by_id` and
 `with_inter_links` (who is who), and `validate`, for graphs that were not built here.
 """
 
@@ -19,7 +19,15 @@ from numpy.typing import NDArray
 
 from mpxgat.errors import GraphError, InputError, printable, quoted
 from mpxgat.graph import Features, MultiplexGraph, describe
-from mpxgat.pairs import NODE_DTYPE, canonical_links, group_members, pick_weight
+from mpxgat.pairs import (
+    BOTH_WAYS,
+    FORWARD,
+    NODE_DTYPE,
+    canonical_arcs,
+    canonical_links,
+    group_members,
+    pick_weight,
+)
 
 MAX_ID_BYTES = 65_536
 # Up to this many (layer, id) cells a table finds a node's position; beyond it, a search among sorted keys.
@@ -48,13 +56,17 @@ class NodeTable:
 
 @dataclass(frozen=True)
 class EdgeTable:
-    """Links of both kinds: row r joins ``source[r]``, in layer ``source_layer[r]``, and ``target[r]`` likewise."""
+    """Links of both kinds: row r joins ``source[r]``, in layer ``source_layer[r]``, and ``target[r]`` likewise.
+
+    ``one_way`` tells which go from source to target only; None for none. Inter links go both ways in any case.
+    """
 
     source: pa.Array | pa.ChunkedArray
     source_layer: NDArray[np.integer]
     target: pa.Array | pa.ChunkedArray
     target_layer: NDArray[np.integer]
     weight: NDArray[np.float64] | None = None
+    one_way: NDArray[np.bool_] | None = None
 
 
 def build(
@@ -92,6 +104,7 @@ def build(
     intra_rows = np.flatnonzero(~crosses) if len(inter_rows) else slice(None)  # no copy of a whole table
     intra, intra_weight = canonical_links(ends[intra_rows], pick_weight(edges.weight, intra_rows), len(node_keys))
     inter, inter_weight = canonical_links(ends[inter_rows], pick_weight(edges.weight, inter_rows), len(node_keys))
+    ways = None if edges.one_way is None else np.where(edges.one_way, FORWARD, BOTH_WAYS).astype(np.uint8)
     counts = np.bincount(node_layer, minlength=len(layers))
     graph = MultiplexGraph(
         layers=tuple(name for name, count in zip(layers, counts, strict=True) if count),
@@ -104,6 +117,7 @@ def build(
         horizontal_features=_arrange(declared.horizontal_features, order, len(node_keys)),
         vertical_features=_arrange(declared.vertical_features, order, len(node_keys)),
         attributes=_arrange_attributes(declared.attributes or {}, order, len(node_keys)),
+        intra_arcs=canonical_arcs(ends[intra_rows], pick_weight(ways, intra_rows), len(node_keys)),
     )
     check_uniqueness(graph, ends[inter_rows], inter_rows)
     return graph
@@ -447,6 +461,12 @@ def validate(graph: MultiplexGraph) -> None:
             weight is None
             or (weight.dtype == np.float64 and weight.shape == (len(links),) and bool(np.isfinite(weight).all()))
             for weight, links in ((graph.intra_weight, graph.intra), (graph.inter_weight, graph.inter))
+        ),
+        "every link goes one way or both": graph.intra_arcs is None
+        or (
+            graph.intra_arcs.dtype == np.uint8
+            and graph.intra_arcs.shape == (len(graph.intra),)
+            and bool(((graph.intra_arcs >= FORWARD) & (graph.intra_arcs <= BOTH_WAYS)).all())
         ),
         "features have a row for each node": all(
             features is None or len(features.values) == n

@@ -40,6 +40,7 @@ class Dataset:
     """What is known of a data set without reading it. The first of ``files`` is the one that is read.
 
     ``prepared``: made undirected and unweighted, copies linked pairwise, largest connected component kept.
+    ``directed``: ties have a direction, whether or not the file says so.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Dataset:
     homepage: str
     prepared: bool
     note: str
+    directed: bool = False
 
 
 def names() -> tuple[str, ...]:
@@ -66,12 +68,19 @@ def dataset(name: str) -> Dataset:
     return _CATALOGUE[name]
 
 
-def load(name: str) -> MultiplexGraph:
-    """Find or fetch a data set and read it, prepared as in the MPXGAT paper if it is one of the paper's."""
+def load(name: str, *, directed: bool = False) -> MultiplexGraph:
+    """Find or fetch a data set and read it, prepared as in the MPXGAT paper if it is one of the paper's.
+
+    Ties are undirected unless ``directed``; DatasetError if those of the data set have no direction.
+    """
     wanted = dataset(name)
+    if directed and not wanted.directed:
+        known = ", ".join(each.name for each in _ALL if each.directed)
+        raise DatasetError(f"the ties of {name} have no direction; those of {known} do")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # what is passed over is known, and said in the catalogue
-        graph = read(_locate(wanted))
+        graph = read(_locate(wanted), directed=directed)
+    graph = graph if directed else graph.undirected()
     return graph.unweighted().largest_component() if wanted.prepared else graph
 
 
@@ -238,6 +247,7 @@ _ALL = (
         homepage=_DE_DOMENICO,
         prepared=True,
         note="7 layers, 11,867 nodes, 39,934 intra and 5,171 inter links after preparation; BioGRID 3.2.108",
+        directed=True,
     ),
     Dataset(
         name="fftwyt",
@@ -255,6 +265,7 @@ _ALL = (
         homepage=_UPPSALA,
         prepared=True,
         note="3 layers, 11,827 nodes, 74,770 intra and 6,028 inter links after preparation",
+        directed=True,
     ),
     Dataset(
         name="aucs",
@@ -291,7 +302,8 @@ _ALL = (
         "253-270 (1957)",
         homepage=_DE_DOMENICO,
         prepared=False,
-        note="3 layers, 241 people; as the file is, ties undirected",
+        note="3 layers, 241 people; as the file is",
+        directed=True,
     ),
     Dataset(
         name="lazega",
@@ -312,7 +324,8 @@ _ALL = (
         "Sociological Methodology, 99-153 (2006)",
         homepage=_DE_DOMENICO,
         prepared=False,
-        note="3 layers, 71 people; as the file is, ties undirected",
+        note="3 layers, 71 people; as the file is",
+        directed=True,
     ),
     Dataset(
         name="celegans",

@@ -24,7 +24,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from mpxgat.errors import GraphError, quoted
-from mpxgat.pairs import NODE_DTYPE, label_components, links_among, pair_keys, symmetric_matrix
+from mpxgat.pairs import (
+    BOTH_WAYS,
+    NODE_DTYPE,
+    arcs_of,
+    label_components,
+    links_among,
+    pair_keys,
+    pick_weight,
+    symmetric_matrix,
+)
 from mpxgat.stats import GraphStats, graph_stats
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -108,6 +117,8 @@ class MultiplexGraph:
     ids             (n,) node ids, sorted within each layer
     intra, inter    (m, 2) and (q, 2) links as node positions; first < second, rows sorted, no duplicates
     *_weight        (m,) and (q,) finite weights, or None where every link weighs 1
+    intra_arcs      (m,) which way each intra link goes: 1 from its first node to its second, 2 from its second to its
+                    first, 3 both ways; or None where all go both ways. Everything but `arcs` passes over it
     *_features      features of the nodes for MPXGAT's horizontal and vertical part
     attributes      further columns of text about the nodes (labels and the like); models do not read them
     """
@@ -122,13 +133,16 @@ class MultiplexGraph:
     horizontal_features: Features | None = None
     vertical_features: Features | None = None
     attributes: Mapping[str, pa.LargeStringArray] = field(default_factory=dict)
+    intra_arcs: NDArray[np.uint8] | None = None
 
     def __post_init__(self) -> None:
+        if self.intra_arcs is not None and (self.intra_arcs == BOTH_WAYS).all():
+            object.__setattr__(self, "intra_arcs", None)
         for name in ("intra_weight", "inter_weight"):
             weight = getattr(self, name)
             if weight is not None and (weight == 1).all():
                 object.__setattr__(self, name, None)
-        for name in ("layer_start", "intra", "inter", "intra_weight", "inter_weight"):
+        for name in ("layer_start", "intra", "inter", "intra_weight", "inter_weight", "intra_arcs"):
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, frozen(value))
@@ -224,6 +238,23 @@ class MultiplexGraph:
         return symmetric_matrix(self.intra, self.intra_weight, self.n_nodes)
 
     @cached_property
+    def arcs(self) -> sparse.csr_array:
+        """(n, n) 0/1 matrix of the intra links as they go, from row to column (mutual ones both ways), float32 CSR."""
+        ends, _ = arcs_of(self.intra, self.intra_arcs)
+        ones = np.ones(len(ends), dtype=np.float32)
+        matrix = sparse.csr_array((ones, (ends[:, 0], ends[:, 1])), shape=(self.n_nodes, self.n_nodes))
+        matrix.sort_indices()
+        return matrix
+
+    @cached_property
+    def directed_layers(self) -> NDArray[np.bool_]:
+        """(L,) which layers have a link that goes one way only."""
+        found = np.zeros(self.n_layers, dtype=bool)
+        if self.intra_arcs is not None:
+            found[self.node_layer[self.intra[self.intra_arcs != BOTH_WAYS, 0]]] = True
+        return frozen(found)
+
+    @cached_property
     def vertical(self) -> sparse.csr_array:
         """(n, n) symmetric 0/1 matrix of the inter links: the vertical network, float32 CSR."""
         return symmetric_matrix(self.inter, None, self.n_nodes)
@@ -268,6 +299,7 @@ class MultiplexGraph:
         counts = np.bincount(self.node_layer[kept], minlength=self.n_layers)
         intra, intra_weight = links_among(self.intra, self.intra_weight, keep, position)
         inter, inter_weight = links_among(self.inter, self.inter_weight, keep, position)
+        within = keep[self.intra[:, 0]] & keep[self.intra[:, 1]]  # nodes keep their order, and links their ends'
         return MultiplexGraph(
             layers=tuple(name for name, count in zip(self.layers, counts, strict=True) if count),
             layer_start=np.concatenate([[0], np.cumsum(counts[counts > 0])]).astype(np.int64),
@@ -279,6 +311,7 @@ class MultiplexGraph:
             horizontal_features=self.horizontal_features and self.horizontal_features.take(kept),
             vertical_features=self.vertical_features and self.vertical_features.take(kept),
             attributes={name: column.take(pa.array(kept)) for name, column in self.attributes.items()},
+            intra_arcs=pick_weight(self.intra_arcs, within),
         )
 
     def layer(self, layer: str) -> MultiplexGraph:
@@ -303,12 +336,18 @@ class MultiplexGraph:
             keep[self.link_rows(kind, pairs)] = False
             weight = getattr(self, f"{kind}_weight")
             changes[kind] = links[keep]
-            changes[f"{kind}_weight"] = None if weight is None else weight[keep]
+            changes[f"{kind}_weight"] = pick_weight(weight, keep)
+            if kind == "intra":
+                changes["intra_arcs"] = pick_weight(self.intra_arcs, keep)
         return replace(self, **changes)
 
     def unweighted(self) -> MultiplexGraph:
         """The same links, each of weight 1."""
         return replace(self, intra_weight=None, inter_weight=None)
+
+    def undirected(self) -> MultiplexGraph:
+        """The same links, all of them both ways."""
+        return self if self.intra_arcs is None else replace(self, intra_arcs=None)
 
     def link_rows(self, kind: str, pairs: ArrayLike) -> NDArray[np.int64]:
         """(k,) the rows of ``intra`` or ``inter`` (say which) that hold (k, 2) pairs; GraphError if one is no link."""
@@ -330,7 +369,7 @@ class MultiplexGraph:
     # ---- identity ----------------------------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
-        """Same network in every respect: nodes, links, weights, features, attributes."""
+        """Same network in every respect: nodes, links, weights, direction, features, attributes."""
         if not isinstance(other, MultiplexGraph):
             return NotImplemented
         return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
@@ -347,12 +386,14 @@ class MultiplexGraph:
         return digest.hexdigest()
 
     def fingerprint(self) -> str:
-        """SHA-256 over layers, nodes, links, weights and features: the same network gives the same text."""
+        """SHA-256 over layers, nodes, links, weights, direction and features: the same network gives the same text."""
         digest = hashlib.sha256(self.node_fingerprint().encode())
         for part in (self.horizontal_features, self.vertical_features):
             digest.update(b"-" if part is None else repr(part.names).encode() + part.values.tobytes())
         for array in (self.intra, self.inter, self.intra_weight, self.inter_weight):
             digest.update(b"-" if array is None else str(array.shape).encode() + array.tobytes())
+        if self.intra_arcs is not None:
+            digest.update(b"arcs" + self.intra_arcs.tobytes())
         return digest.hexdigest()
 
 

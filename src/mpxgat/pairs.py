@@ -24,6 +24,7 @@ IntArray = NDArray[np.integer[Any]]
 FloatArray = NDArray[np.floating[Any]]
 Values = NDArray[np.float64]
 _Value = TypeVar("_Value", bound=np.generic)
+_Node = TypeVar("_Node", bound=np.integer[Any])
 _NUMBERS_AT_ONCE = 1 << 17  # stays in a cache: ten times faster than all at once
 _WORDS = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32), np.dtype(np.uint64))
 
@@ -93,10 +94,35 @@ def _first_of_equals(low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray
 
 
 def pick_weight(
-    weight: NDArray[np.float64] | None, rows: NDArray[np.bool_] | NDArray[np.integer] | slice
-) -> NDArray[np.float64] | None:
-    """The weights of some rows; None where every link weighs 1."""
+    weight: NDArray[_Value] | None, rows: NDArray[np.bool_] | NDArray[np.integer] | slice
+) -> NDArray[_Value] | None:
+    """The weights (or ways) of some rows; None where every link weighs 1 (or goes both ways)."""
     return None if weight is None else weight[rows]
+
+
+# Which way a link goes: from its first end to its second, from its second to its first, or both.
+FORWARD, BACKWARD, BOTH_WAYS = 1, 2, 3
+_TURNED = np.array([0, BACKWARD, FORWARD, BOTH_WAYS], dtype=np.uint8)
+
+
+def canonical_arcs(
+    pairs: NDArray[np.integer], arcs: NDArray[np.uint8] | None, n_nodes: int
+) -> NDArray[np.uint8] | None:
+    """Which way each of the `canonical_links` of ``pairs`` goes, from the way of every pair; duplicates are united."""
+    if arcs is None:
+        return None
+    proper = pairs[:, 0] != pairs[:, 1]
+    pairs, arcs = pairs[proper], arcs[proper]
+    low, high, ways = _sorted_links(pairs, np.where(pairs[:, 0] < pairs[:, 1], arcs, _TURNED[arcs]), n_nodes)
+    return np.bitwise_or.reduceat(ways, np.flatnonzero(_first_of_equals(low, high))) if len(low) else ways
+
+
+def arcs_of(links: NDArray[_Node], arcs: NDArray[np.uint8] | None) -> tuple[NDArray[_Node], NDArray[np.int64]]:
+    """(a, 2) links as they go, from the first end to the second, a mutual one both ways; and (a,) their rows."""
+    ways = np.full(len(links), BOTH_WAYS, dtype=np.uint8) if arcs is None else arcs
+    row, backward = np.nonzero((ways[:, None] & np.array([FORWARD, BACKWARD], dtype=np.uint8)) > 0)
+    ends = links[row]
+    return np.where(backward[:, None] > 0, ends[:, ::-1], ends), row
 
 
 def links_among(

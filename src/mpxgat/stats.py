@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from mpxgat.pairs import BOTH_WAYS
+
 if TYPE_CHECKING:  # `MultiplexGraph.stats` calls this room, so it must not import that one when running
     from mpxgat.graph import MultiplexGraph
 
 
 @dataclass(frozen=True)
 class LayerStats:
-    """One layer: its size, its density 2m/(n(n-1)), and the degrees of its nodes."""
+    """One layer: its size, its density 2m/(n(n-1)), the degrees of its nodes; and the share of its links that go both
+    ways, which is below 1 if it is directed.
+    """
 
     name: str
     nodes: int
@@ -23,6 +27,12 @@ class LayerStats:
     mean_degree: float
     max_degree: int
     isolated: int
+    mutual: float
+
+    @property
+    def directed(self) -> bool:
+        """Whether a link goes one way only."""
+        return self.mutual < 1
 
 
 @dataclass(frozen=True)
@@ -92,7 +102,15 @@ def _layer_stats(graph: MultiplexGraph, number: int) -> LayerStats:
         mean_degree=float(degree.mean()),
         max_degree=int(degree.max()),
         isolated=int((degree == 0).sum()),
+        mutual=_mutual(graph, number),
     )
+
+
+def _mutual(graph: MultiplexGraph, number: int) -> float:
+    if not graph.directed_layers[number] or graph.intra_arcs is None:
+        return 1.0
+    ways = graph.intra_arcs[graph.node_layer[graph.intra[:, 0]] == number]
+    return float((ways == BOTH_WAYS).mean())
 
 
 def _overlaps(graph: MultiplexGraph) -> tuple[OverlapStats, ...]:

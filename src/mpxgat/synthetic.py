@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from mpxgat.build import link_by_id, with_inter_links
 from mpxgat.errors import GraphError, SettingError, quoted
 from mpxgat.graph import MultiplexGraph
-from mpxgat.pairs import NODE_DTYPE, canonical_links
+from mpxgat.pairs import BACKWARD, BOTH_WAYS, FORWARD, NODE_DTYPE, canonical_links, pair_keys
 from mpxgat.synthetic_names import profiles
 
 _LAYER_NAMES = ("friends", "work", "messages", "family")
@@ -44,6 +44,7 @@ def social(
     presence: float = 0.7,
     known: float = 1.0,
     names: bool = False,
+    directed: float = 0.0,
 ) -> MultiplexGraph:
     """A multiplex social network with known truth; the same arguments give the same bytes.
 
@@ -57,6 +58,7 @@ def social(
     presence        probability that a person is in a layer; everyone is in one at least
     known           share of the inter links that the graph has, taken uniformly; `truth` has all of them
     names           whether nodes have profiles; everything else is the same with them and without
+    directed        share of the ties that go one way, which is drawn once for two people: the same in every layer
 
     Attributes of the nodes: ``person`` and ``community``. With names also ``username`` (different ones within a layer;
     two of one person are similar with a probability of .60, of most others at least one is a nickname; two people have
@@ -66,7 +68,7 @@ def social(
     SettingError for an argument outside its range.
     """
     _check_counts(people, layers, seed, communities)
-    for name, value in (("overlap", overlap), ("mixing", mixing), ("known", known)):
+    for name, value in (("overlap", overlap), ("mixing", mixing), ("known", known), ("directed", directed)):
         _check_number(name, value, 0 <= value <= 1, "a number from 0 to 1")
     _check_number("presence", presence, 0 < presence <= 1, "a number above 0, at most 1")
     _check_number("mean_degree", mean_degree, 0 <= mean_degree < math.inf, "a number from 0 on")
@@ -90,6 +92,8 @@ def social(
     graph = _assemble(present, ties, community, rng)
     if names:
         graph = _with_profiles(graph, community, seed)
+    if directed:  # last, and with chances of its own: the network is the same with any share
+        graph = _with_direction(graph, directed, np.random.default_rng([seed, 2]))
     if known == 1:
         return graph
     kept = rng.choice(graph.n_inter, size=round(known * graph.n_inter), replace=False)
@@ -239,6 +243,17 @@ def _with_profiles(graph: MultiplexGraph, community: NDArray[np.int64], seed: in
     person = graph.attributes["person"].cast(pa.int64()).to_numpy()
     rng = np.random.default_rng([seed, 1])  # a stream of their own, so that the network is the same without them
     return replace(graph, attributes={**graph.attributes, **profiles(person, graph.node_layer, community, rng)})
+
+
+def _with_direction(graph: MultiplexGraph, share: float, rng: np.random.Generator) -> MultiplexGraph:
+    """A share of the ties goes one way, the same for two people in every layer."""
+    person = graph.attributes["person"].cast(pa.int64()).to_numpy()[graph.intra]  # (m, 2)
+    n_people = int(person.max(initial=0)) + 1
+    ties, tie = np.unique(pair_keys(person, n_people), return_inverse=True)
+    one_way, upwards = rng.random(len(ties)) < share, rng.random(len(ties)) < 0.5
+    forward = upwards[tie] == (person[:, 0] < person[:, 1])
+    arcs = np.where(one_way[tie], np.where(forward, FORWARD, BACKWARD), BOTH_WAYS).astype(np.uint8)
+    return replace(graph, intra_arcs=arcs)
 
 
 def _ids(layer: int, count: int) -> pa.LargeStringArray:

@@ -156,3 +156,22 @@ def test_lists_of_nodes_keep_those_without_links(two_lists, tmp_path):
     assert result.exit_code == 0, result.exception
     assert "dan" in [node.id for node in read(tmp_path / "out.csv").nodes]
     assert "part of what is read" in failure(*two_lists, *named, "-o", tmp_path / "one.csv")
+
+
+def test_direction_that_a_format_cannot_hold_is_said_to_be_left_out(net, tmp_path):
+    kept = tmp_path / "kept.mpx"
+    result = run(net, "-o", kept, "--directed")
+    assert result.exit_code == 0, result.exception
+    assert "left out" not in result.stderr
+    assert read(kept) == read(net, directed=True)
+    assert read(kept).intra_arcs is not None
+    result = run(kept, "-o", tmp_path / "lost.edges")
+    assert "comunelab does not hold direction of this network: left out" in result.stderr
+    assert read(tmp_path / "lost.edges") == read(net)
+
+
+def test_single_layer_lists_are_directed_if_that_is_asked_for(tmp_path):
+    (tmp_path / "x.txt").write_text("a b\n")
+    (tmp_path / "y.txt").write_text("b a\n")
+    run(tmp_path / "x.txt", tmp_path / "y.txt", "-o", tmp_path / "net.mpx", "--directed")
+    assert read(tmp_path / "net.mpx").intra_arcs.tolist() == [1, 2]

@@ -17,7 +17,7 @@ def elsewhere(monkeypatch, tmp_path):
 def loaded(monkeypatch):
     """Data sets are not read here: a small graph stands for each."""
     graph = social(20, 2, 0)
-    monkeypatch.setattr(datasets, "load", lambda name: graph)
+    monkeypatch.setattr(datasets, "load", lambda name, directed: graph)
     return graph
 
 

@@ -179,3 +179,7 @@ def test_options_that_do_not_go_together_are_told_before_anything_is_read(tmp_pa
 @pytest.mark.parametrize("option", [("--known", "0.2"), ("--hidden", "x.csv")])
 def test_a_saved_split_takes_no_lists(saved, option):
     assert f"{option[0]} '{option[1]}' with a saved split" in failure("evaluate", saved, *option)
+
+
+def test_a_saved_split_has_its_direction(saved):
+    assert "--directed with a saved split" in failure("evaluate", saved, "--directed")

@@ -49,7 +49,7 @@ def test_many_pairs_of_layers_are_cut_with_a_note(tmp_path):
 
 
 def test_a_data_set_shows_licence_and_citation(monkeypatch):
-    monkeypatch.setattr(datasets, "load", lambda name: social(20, 2, 0))
+    monkeypatch.setattr(datasets, "load", lambda name, directed: social(20, 2, 0))
     monkeypatch.setenv("COLUMNS", "400")
     known = datasets.dataset("lazega")
     shown = run("lazega")
@@ -74,3 +74,37 @@ def test_the_sets_of_the_paper(name, sizes):
         pytest.skip("the environment variable MPXGAT_DATA names no folder with the real data sets")
     value = json.loads(run(name, "--json").stdout)
     assert tuple(value[key] for key in ("layers", "nodes", "intra_links", "inter_links")) == sizes
+
+
+def test_directed_layers_and_their_mutual_links(tmp_path):
+    path = tmp_path / "net.csv"
+    path.write_text("source,layer,target,directed\na,x,b,true\nb,x,c,false\na,y,b,false\n")
+    shown = " ".join(run(str(path)).stdout.split())
+    assert "directed layers 'x' (50.0% mutual)" in shown
+    layers = json.loads(run(str(path), "--json").stdout)["per_layer"]
+    assert [layer["mutual"] for layer in layers] == [0.5, 1.0]
+
+
+def test_lists_are_directed_if_that_is_asked_for(tmp_path):
+    path = tmp_path / "net.edges"
+    path.write_text("x a b\nx b c\n")
+    assert "directed layers" not in run(str(path)).stdout
+    shown = " ".join(run(str(path), "--directed").stdout.split())
+    assert "net.edges --directed" in shown
+    assert "directed layers 'x' (0.0% mutual)" in shown
+
+
+def test_a_data_set_without_direction_says_which_have_one():
+    assert "the ties of arxiv have no direction; those of drosophila, fftwyt" in str(
+        run("arxiv", "--directed").exception
+    )
+
+
+def test_the_direction_of_ff_tw_yt_is_kept_if_asked_for():
+    if not os.environ.get("MPXGAT_DATA"):
+        pytest.skip("the environment variable MPXGAT_DATA names no folder with the real data sets")
+    directed = datasets.load("fftwyt", directed=True)
+    assert dict(zip(directed.layers, directed.directed_layers, strict=True)) == {"yt": False, "ff": True, "tw": True}
+    plain = datasets.load("fftwyt")
+    assert directed.undirected() == plain
+    assert plain.fingerprint().startswith("744aa65cbd29aa3e")

@@ -66,3 +66,14 @@ def test_anchors_are_on_record_by_their_share(net, tmp_path):
     assert first.splitlines()[2].startswith(f"| {net} | rules | 1 (0) |  | – |")
     assert first != second
     assert len(second.splitlines()) == 3
+
+
+def test_directed_data_have_a_name_of_their_own_on_record(tmp_path):
+    write(social(80, 2, 0, directed=0.5), tmp_path / "net.csv")
+    results = tmp_path / "results.jsonl"
+    for options in ([], ["--directed"]):
+        done = run("record", tmp_path / "net.csv", *options, "-o", results)
+        assert done.exit_code == 0, done.exception
+    plain, directed = (json.loads(line)["key"]["dataset"] for line in results.read_text().splitlines())
+    assert (plain, directed) == (str(tmp_path / "net.csv"), f"{tmp_path / 'net.csv'} --directed")
+    assert run("results", results).exit_code == 0

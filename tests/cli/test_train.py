@@ -255,3 +255,11 @@ def test_what_a_model_does_not_use_is_said_once(model, said, tmp_path):
     result = run("train", tmp_path / "net.csv", "-o", tmp_path / "run", "--model", model, *settings)
     assert result.exit_code == 0, result.output
     assert result.stderr.count("does not use the weights of this network") == said
+
+
+def test_direction_that_a_model_does_not_use_is_said_once(tmp_path):
+    (tmp_path / "net.csv").write_text("source,target,layer\na,b,x\nb,c,x\na,b,y\nb,c,y\n")
+    result = run("train", tmp_path / "net.csv", "--directed", "-o", tmp_path / "run", "--model", "rules")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("the model rules does not use the direction of this network") == 1
+    assert RunFolder(tmp_path / "run").config().data == f"{tmp_path / 'net.csv'} --directed"

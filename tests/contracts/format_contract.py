@@ -15,6 +15,8 @@ def what_remains(graph: MultiplexGraph, leaves_out: frozenset[str]) -> Multiplex
     """The graph without the parts that a format says it drops."""
     if "weights" in leaves_out:
         graph = graph.unweighted()
+    if "direction" in leaves_out:
+        graph = graph.undirected()
     if "features" in leaves_out:
         graph = replace(graph, horizontal_features=None, vertical_features=None)
     if "attributes" in leaves_out:

@@ -33,7 +33,7 @@ FEATURES = st.floats(-(2.0**100), 2.0**100, width=32, allow_nan=False)
 
 @st.composite
 def graphs(draw: st.DrawFn, ids: st.SearchStrategy[str] = IDS, names: st.SearchStrategy[str] = IDS) -> MultiplexGraph:
-    """A multiplex of up to four layers: weights, features, attributes, isolated nodes, open inter links."""
+    """A multiplex of up to four layers: weights, direction, features, attributes, isolated nodes, open inter links."""
     layers = draw(st.lists(names, min_size=1, max_size=4, unique=True))
     members = [draw(st.lists(ids, min_size=1, max_size=6, unique=True)) for _ in layers]
     node_ids = [node for layer in members for node in layer]
@@ -42,12 +42,14 @@ def graphs(draw: st.DrawFn, ids: st.SearchStrategy[str] = IDS, names: st.SearchS
     intra = np.array([pair for pair in pairs if node_layer[pair[0]] == node_layer[pair[1]]], dtype=int).reshape(-1, 2)
     column = pa.array(node_ids, pa.large_string())
     weight = draw(_array(WEIGHTS, len(intra)) | st.none())
+    one_way = draw(st.lists(st.booleans(), min_size=len(intra), max_size=len(intra)) | st.none())
     edges = EdgeTable(
         column.take(pa.array(intra[:, 0])),
         node_layer[intra[:, 0]],
         column.take(pa.array(intra[:, 1])),
         node_layer[intra[:, 1]],
         weight,
+        None if one_way is None else np.array(one_way, dtype=bool),
     )
     nodes = NodeTable(
         column,

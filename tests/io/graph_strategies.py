@@ -27,6 +27,7 @@ def graphs(draw: st.DrawFn, names: st.SearchStrategy[str] = ANY_TEXT, values: st
     nodes = draw(st.lists(cell, min_size=1, unique=True))
     links = draw(st.lists(st.tuples(cell, st.integers(0, len(ids) - 1)), max_size=8))
     weights = draw(st.one_of(st.none(), st.lists(FLOAT64, min_size=len(links), max_size=len(links))))
+    one_way = draw(st.one_of(st.none(), st.lists(st.booleans(), min_size=len(links), max_size=len(links))))
     attributes = {
         name: pa.array(
             draw(st.lists(values | st.just(""), min_size=len(nodes), max_size=len(nodes))), pa.large_string()
@@ -43,6 +44,7 @@ def graphs(draw: st.DrawFn, names: st.SearchStrategy[str] = ANY_TEXT, values: st
             target=pa.array([ids[other] for _, other in links], pa.large_string()),
             target_layer=layer,
             weight=None if weights is None else np.array(weights, dtype=np.float64),
+            one_way=None if one_way is None else np.array(one_way, dtype=bool),
         ),
         NodeTable(
             ids=pa.array([ids[number] for _, number in nodes], pa.large_string()),

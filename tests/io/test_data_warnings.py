@@ -157,30 +157,31 @@ def test_rows_that_are_merged_are_said(tmp_path):
     assert read(put(tmp_path, "net.csv", f"{EDGES},weight\n" + "\n".join(rows))).intra_weight.tolist() == [3]
 
 
-def test_directions_and_numbers_of_mpx_files_are_said(tmp_path):
+def test_directions_between_layers_and_numbers_of_mpx_files_are_said(tmp_path):
     text = (
-        "#LAYERS\nx,DIRECTED\ny,UNDIRECTED\n#VERTEX ATTRIBUTES\nx,age,NUMERIC\nx,h:size,NUMERIC\n"
-        "#EDGE ATTRIBUTES\nweight,NUMERIC\nsince,NUMERIC\n#VERTICES\na,x,30,1\nb,x,40,2\n#EDGES\na,b,x,2,1999\n"
+        "#TYPE multilayer\n#LAYERS\nx,x,DIRECTED\ny,y,UNDIRECTED\nx,y,DIRECTED\n"
+        "#VERTEX ATTRIBUTES\nx,age,NUMERIC\nx,h:size,NUMERIC\n"
+        "#EDGE ATTRIBUTES\nweight,NUMERIC\nsince,NUMERIC\n#VERTICES\na,x,30,1\nb,x,40,2\n#EDGES\na,x,b,x,2,1999\n"
     )
     with pytest.warns(DataWarning) as said:
         graph = read(put(tmp_path, "net.mpx", text))
     assert graph.horizontal_features.names == ("size",)
     texts = [str(one.message).removeprefix(f"{tmp_path / 'net.mpx'}: ") for one in said]
     assert [text.partition(";")[0] for text in texts] == [
-        "layers 'x' are directed: read as undirected",
+        "edges between layers 'x-y' are directed: read as undirected",
         "attributes of edges passed over: 'since'",
         "numeric attributes kept as text: 'age'",
     ]
 
 
-def test_directions_and_attributes_of_networkx_are_said():
-    graph = nx.DiGraph()
-    graph.add_node("a", age=30, name="Ann", **{"h:size": 2.0})
-    graph.add_edge("a", "b", weight=2, since=1999)
+def test_directions_between_layers_and_attributes_of_networkx_are_said():
+    graph = nx.DiGraph([(("a", "x"), ("a", "y"))])
+    graph.add_node(("a", "x"), age=30, name="Ann", **{"h:size": 2.0})
+    graph.add_edge(("a", "x"), ("b", "x"), weight=2, since=1999)
     with pytest.warns(DataWarning) as said:
-        from_networkx({"x": graph})
+        from_networkx(graph)
     assert [str(one.message).partition(";")[0] for one in said] == [
-        "directed edges are read as undirected links",
+        "directed edges between layers are read as undirected links",
         "attributes of edges passed over: 'since'",
         "attributes of nodes passed over: 'age'",
     ]
@@ -209,8 +210,8 @@ def test_nothing_is_said_of_what_we_write(tmp_path, name):
 
 
 def test_the_command_prints_a_note_once(tmp_path):
-    put(tmp_path, "net.mpx", "#LAYERS\nx,DIRECTED\n#EDGES\na,b,x\n")
+    put(tmp_path, "net.mpx", "#LAYERS\nx,UNDIRECTED\n#EDGE ATTRIBUTES\nsince,NUMERIC\n#EDGES\na,b,x,1999\n")
     command = [sys.executable, "-m", "mpxgat", "convert", "net.mpx", "-o", "net.csv"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
-    assert ended.stderr.splitlines()[0] == "note: net.mpx: layers 'x' are directed: read as undirected"
+    assert ended.stderr.splitlines()[0].startswith("note: net.mpx: attributes of edges passed over: 'since'")
     assert ended.stderr.count("note: ") == 1

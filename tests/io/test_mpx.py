@@ -73,6 +73,15 @@ def test_directed_and_repeated_edges_merge_and_the_largest_weight_stays(read):
     graph = read("#LAYERS\nl,DIRECTED\n#EDGE ATTRIBUTES\nweight,NUMERIC\n#EDGES\na,b,l,2\nb,a,l,3.5\na,c,l,-1\n")
     assert graph.n_intra == 2
     assert graph.intra_weight.tolist() == [3.5, -1.0]
+    assert graph.intra_arcs.tolist() == [3, 1]
+
+
+def test_each_layer_has_the_direction_that_is_declared(read):
+    text = "#LAYERS\nk,UNDIRECTED\nl,directed\nj,DIRECTED\n#EDGES\na,b,k\nb,a,l\na,b,j\nb,a,j\n"
+    graph = read(text)
+    assert graph.intra_arcs.tolist() == [3, 2, 3]
+    assert graph.directed_layers.tolist() == [False, True, False]
+    assert read(text.replace("directed", "UNDIRECTED")).intra_arcs is None
 
 
 def test_a_layers_own_values_stand_before_those_of_all_edges(read):

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from mpxgat.build import links_of_shared_ids
 from mpxgat.errors import InputError, OutputError
 from mpxgat.io.networkx_graphs import anchors_of, from_networkx, to_networkx, to_networkx_layers
+from mpxgat.pairs import BOTH_WAYS, FORWARD
 from tests.examples import graph_of, random_graph
 from tests.io.graph_strategies import graphs
 
@@ -44,6 +45,8 @@ def test_directed_graphs_and_multigraphs_become_simple():
     graph = from_networkx({"d": directed, "m": parallel})
     assert graph.n_intra == 3
     assert graph.intra_weight.tolist() == [1.0, 1.0, 5.0]
+    assert graph.intra_arcs.tolist() == [BOTH_WAYS, FORWARD, BOTH_WAYS]
+    assert [layer.is_directed() for layer in to_networkx_layers(graph).values()] == [True, False]
 
 
 def test_node_attributes():

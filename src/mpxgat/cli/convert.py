@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mpxgat.cli.options import is_path, load_data
+from mpxgat.cli.options import DirectedOption, is_path, load_data
 from mpxgat.cli.output import print_note, progress
 from mpxgat.errors import OutputError, SettingError, printable, quoted
 
@@ -45,6 +45,7 @@ def convert(
     layer_names: Annotated[
         str | None, typer.Option(help="Names for the layers of several files, separated by commas.")
     ] = None,
+    directed: DirectedOption = False,
 ) -> None:
     """Write a multiplex in another format, or join single-layer networks into one."""
     from mpxgat.io import choose_format, write
@@ -57,9 +58,9 @@ def convert(
     _refuse_to_overwrite([output, *(places[0] for places in target.beside(output))], sources)
     with progress("converting"):
         if single:
-            graph, _ = load_data(inputs[0], from_format)
+            graph, _ = load_data(inputs[0], from_format, directed=directed)
         else:
-            graph = _join(inputs, anchors, nodes or [], from_format, layer_names)
+            graph = _join(inputs, anchors, nodes or [], from_format, layer_names, directed=directed)
         written = write(graph, output, to_format)
     left_out = sorted(target.leaves_out & _parts(graph))
     if left_out:
@@ -69,14 +70,20 @@ def convert(
 
 
 def _join(
-    inputs: list[str], anchors: Path | None, nodes: list[Path], format: str | None, layer_names: str | None
+    inputs: list[str],
+    anchors: Path | None,
+    nodes: list[Path],
+    format: str | None,
+    layer_names: str | None,
+    *,
+    directed: bool,
 ) -> MultiplexGraph:
     from mpxgat.io import read_layers
 
     if format is not None:
         raise SettingError(f"--from {quoted(format)} with several files; these are lists of edges, expected no --from")
     names = None if layer_names is None else layer_names.split(",")
-    return read_layers(inputs, names=names, anchors=anchors, nodes=nodes)
+    return read_layers(inputs, names=names, anchors=anchors, nodes=nodes, directed=directed)
 
 
 def _read_beside(form: Format, path: Path) -> Iterator[Path]:
@@ -108,6 +115,7 @@ def _parts(graph: MultiplexGraph) -> set[str]:
     """The parts this graph has of those that a format may leave out."""
     parts = {
         "weights": graph.intra_weight is not None or graph.inter_weight is not None,
+        "direction": graph.intra_arcs is not None,
         "features": graph.horizontal_features is not None or graph.vertical_features is not None,
         "attributes": bool(graph.attributes),
     }

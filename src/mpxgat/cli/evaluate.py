@@ -18,6 +18,7 @@ from mpxgat.cli.options import (
     BatchOption,
     CompareOption,
     ConfigOption,
+    DirectedOption,
     EngineOption,
     EpochsOption,
     FormatOption,
@@ -83,6 +84,7 @@ def evaluate(
     engine: EngineOption = None,
     address: AddressOption = None,
     workers: WorkersOption = None,
+    directed: DirectedOption = False,
     format: FormatOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -95,7 +97,7 @@ def evaluate(
     name = chosen_model(model, config, _MODEL)
     made = make_model(name, **settings)  # a wrong name or setting is reported before anything is read
     with progress(f"reading {data}", quiet=json):
-        label, splits = _splits(data, format, (protocol, known, hidden), first_seed, seeds)
+        label, splits = _splits(data, format, (protocol, known, hidden), first_seed, seeds, directed=directed)
     note_unread(made, splits[0].train)
     note_attributes(made, splits[0].train)
     if jobs is None and not runs_on.always and splits[0].train.n_nodes >= _WORTH_PROCESSES:
@@ -160,6 +162,8 @@ def _splits(
     hiding: tuple[str | None, str | None, Path | None],
     first_seed: int | None,
     seeds: int,
+    *,
+    directed: bool,
 ) -> tuple[str, list[Split]]:
     """Label and splits: the one in the file, or one for each seed; ``hiding`` is protocol, known and hidden."""
     from mpxgat.splits import load_split
@@ -172,9 +176,11 @@ def _splits(
         for option, value in (given | {"--format": format}).items():
             if value is not None:
                 raise SettingError(f"{option} {quoted(value)} with a saved split, which is made already; expected none")
+        if directed:
+            raise SettingError("--directed with a saved split, which is made already; expected none")
         return Path(data).name, [load_split(data)]
     choice = chosen_split(protocol, known, hidden)  # what is wrong is reported before anything is read
-    graph, label = load_data(data, format)
+    graph, label = load_data(data, format, directed=directed)
     first = first_seed or 0
     return label, choice.splits(graph, range(first, first + seeds))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mpxgat.cli.options import FormatOption, JsonOption, is_path, load_data
+from mpxgat.cli.options import DirectedOption, FormatOption, JsonOption, is_path, load_data
 from mpxgat.cli.output import Percent, print_fields, print_json, print_note, print_table, progress
 from mpxgat.cli.train import print_training
 from mpxgat.errors import SettingError, quoted
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 _SHOWN_PAIRS = 20
+_SHOWN_LAYERS = 10
 
 InfoArgument = Annotated[
     str,
@@ -25,14 +26,16 @@ InfoArgument = Annotated[
 ]
 
 
-def info(data: InfoArgument, format: FormatOption = None, json: JsonOption = False) -> None:
+def info(
+    data: InfoArgument, directed: DirectedOption = False, format: FormatOption = None, json: JsonOption = False
+) -> None:
     """Sizes, degrees and overlap of a multiplex, with a data set's licence and citation; or how a run went."""
     if _is_folder(data) and _show_run(Path(data), format, json=json):
         return
     with progress(f"reading {data}", quiet=json):
-        graph, label = load_data(data, format)
+        graph, label = load_data(data, format, directed=directed)
         stats = graph.stats()
-    about = {"name": label, **_about(label)}
+    about = {"name": label, **_about(data)}
     if json:
         print_json({**about, **stats.to_dict()})
         return
@@ -137,10 +140,20 @@ def _print_sizes(stats: GraphStats) -> None:
             "units": f"{stats.units:,} ({shares})" if shares else stats.units,
             "nodes": stats.nodes,
             "intra links": f"{stats.intra_links:,} ({'weighted' if stats.weighted else 'unweighted'})",
+            **_direction(stats),
             "inter links": stats.inter_links,
             **({"features": features} if stats.horizontal_features or stats.vertical_features else {}),
         }
     )
+
+
+def _direction(stats: GraphStats) -> dict[str, str]:
+    """Which layers are directed, and the share of their links that go both ways; nothing if none is."""
+    directed = [f"{quoted(row.name)} ({row.mutual:.1%} mutual)" for row in stats.per_layer if row.directed]
+    shown = directed[:_SHOWN_LAYERS]
+    if len(directed) > len(shown):
+        shown.append(f"{len(directed) - len(shown)} more")
+    return {"directed layers": ", ".join(shown)} if directed else {}
 
 
 def _print_layers(stats: GraphStats) -> None:

@@ -77,6 +77,14 @@ DataArgument = Annotated[
     str, typer.Argument(metavar="DATA", help="A data set's name (see `mpxgat datasets`) or a file.")
 ]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `mpxgat train` made.")]
+DirectedOption = Annotated[
+    bool,
+    typer.Option(
+        "--directed",
+        help="Keep the direction of a data set's ties; in a file that does not state any, links go from the node that "
+        "stands first.",
+    ),
+]
 FormatOption = Annotated[
     str | None, typer.Option("--format", help="The file's format, if the suffix does not determine it.")
 ]
@@ -176,26 +184,32 @@ def note_attributes(model: Model, graph: MultiplexGraph) -> None:
         )
 
 
-def load_data(text: str, format: str | None = None) -> tuple[MultiplexGraph, str]:
-    """The graph that ``text`` names, and a label for it: the data set's name or the path as given.
+def load_data(text: str, format: str | None = None, *, directed: bool = False) -> tuple[MultiplexGraph, str]:
+    """The graph that ``text`` names, and a label for it: the data set's name or the path as given, and --directed.
 
     A file of that name comes before a data set. A text with a separator or a suffix is a path in any case.
     """
     from mpxgat.datasets import dataset, load, names
     from mpxgat.io import read
 
+    label = data_label(text, directed=directed)
     if is_path(text):
-        return read(text, format), text
+        return read(text, format, directed=directed), label
     if text not in names():
         if _exists(text) or format is not None:
-            return read(text, format), text
+            return read(text, format, directed=directed), label
         try:
             dataset(text)
         except DatasetError as problem:
             raise DatasetError(f"no file {quoted(text)} and {problem}") from None
     if format is not None:
         raise SettingError(f"a format was given ({quoted(format)}), but {quoted(text)} is a data set, expected a file")
-    return load(text), text
+    return load(text, directed=directed), label
+
+
+def data_label(text: str, *, directed: bool) -> str:
+    """What a record calls the data: as it is given to commands."""
+    return f"{text} --directed" if directed else text
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from mpxgat.cli.options import (
     BatchOption,
     ConfigOption,
     DataArgument,
+    DirectedOption,
     EpochsOption,
     JobsOption,
     KnownShareOption,
@@ -19,6 +20,7 @@ from mpxgat.cli.options import (
     PublishedOption,
     SetOption,
     chosen_model,
+    data_label,
     load_data,
     model_option,
     parse_settings,
@@ -42,6 +44,7 @@ def record(
     epochs: EpochsOption = None,
     batch: BatchOption = None,
     jobs: JobsOption = 1,
+    directed: DirectedOption = False,
 ) -> None:
     """Evaluate a model on several seeds and add each result to a file; killed and started again, it continues."""
     from mpxgat.experiments.records import ResultsFile, ResultsFolder, cell_key
@@ -53,16 +56,17 @@ def record(
     settings = parse_settings(set or [], config, published, epochs, batch)
     name = chosen_model(model, config, _MODEL)
     folder = ResultsFolder(results.parent, added_to=results.name)
-    keys = [cell_key(data, how, name, settings, seed) for seed in range(first_seed, first_seed + seeds)]
+    label = data_label(data, directed=directed)
+    keys = [cell_key(label, how, name, settings, seed) for seed in range(first_seed, first_seed + seeds)]
     done = {known.key.text() for known in ResultsFile(results).read()}
     missing = [key for key in keys if key.text() not in done]
     print_note(f"{len(keys) - len(missing)} of {len(keys)} results are on record already")
-    graph = load_data(data)[0] if missing else None
+    graph = load_data(data, directed=directed)[0] if missing else None
     for key in missing:
         assert graph is not None
         cell = run_cell(key, graph, folder.session(key, Processes(jobs)))
         folder.add(cell)
-        print_note(f"{data}, {name}, seed {key.seed}: {_shown(cell.measures)}")
+        print_note(f"{label}, {name}, seed {key.seed}: {_shown(cell.measures)}")
 
 
 def _shown(measures: Any) -> str:

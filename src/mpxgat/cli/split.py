@@ -9,6 +9,7 @@ import typer
 
 from mpxgat.cli.options import (
     DataArgument,
+    DirectedOption,
     FormatOption,
     HiddenOption,
     JsonOption,
@@ -27,6 +28,7 @@ def split(
     known: KnownOption = None,
     hidden: HiddenOption = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 0,
+    directed: DirectedOption = False,
     format: FormatOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -35,7 +37,7 @@ def split(
 
     choice = chosen_split(protocol, known, hidden)  # what is wrong is reported before anything is read
     with progress(f"splitting {data}", quiet=json):
-        graph, label = load_data(data, format)
+        graph, label = load_data(data, format, directed=directed)
         [made] = choice.splits(graph, range(seed, seed + 1))
         save_split(made, output)
     record = {

@@ -15,6 +15,7 @@ from mpxgat.cli.options import (
     CompareOption,
     ConfigOption,
     DataArgument,
+    DirectedOption,
     EngineOption,
     EpochsOption,
     FormatOption,
@@ -25,6 +26,7 @@ from mpxgat.cli.options import (
     WorkersOption,
     chosen_engine,
     chosen_model,
+    data_label,
     load_data,
     model_option,
     note_attributes,
@@ -65,6 +67,7 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the run in the folder; what is not given is as it was begun.")
     ] = False,
+    directed: DirectedOption = False,
     format: FormatOption = None,
     json: JsonOption = False,
     save_every: Annotated[float, typer.Option(min=0, hidden=True, help="Seconds between checkpoints.")] = 20.0,
@@ -84,14 +87,14 @@ def train(
     folder.check_free()
     try:
         with progress(f"reading {data}", quiet=json):
-            graph, label = load_data(data, format)
+            graph, label = load_data(data, format, directed=directed)
         note_unread(made, graph)
         note_attributes(made, graph)
         with folder.locked():
             _train(folder, made, graph, label, side_by_side, save_every, quiet=json)
     except KeyboardInterrupt:
         if folder.holds_run() and not folder.finished:
-            print_note(_how_to_go_on(folder, data, format), limit=4000)
+            print_note(_how_to_go_on(folder, data_label(data, directed=directed), format), limit=4000)
         raise
     if json:
         print_json(folder.to_record())

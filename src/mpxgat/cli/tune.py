@@ -12,6 +12,7 @@ import typer
 from mpxgat.cli.options import (
     SPLIT_SUFFIX,
     BatchOption,
+    DirectedOption,
     EpochsOption,
     FormatOption,
     JsonOption,
@@ -59,6 +60,7 @@ def tune(
     batch: BatchOption = None,
     prune: Annotated[bool, typer.Option(help="Give up a trial of --trials that does worse than the median.")] = True,
     jobs: Annotated[int, typer.Option(min=1, help="Trials in parallel, each in its own process.")] = 1,
+    directed: DirectedOption = False,
     format: FormatOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -68,7 +70,7 @@ def tune(
     check_measure(measure)
     method = _method(model, grid, trials, space, parse_settings(sets or [], None, None, epochs, batch), prune=prune)
     with progress(f"reading {data}", quiet=json):
-        graph, label, validation = _validation(data, format, seed)
+        graph, label, validation = _validation(data, format, seed, directed=directed)
     search = Search(SearchFolder(output), Objective(model, measure, seed, validation), method, label)
     try:
         search.begin(graph)
@@ -108,15 +110,17 @@ def _method(
     return optuna_method(model, ranges, trials, prune=prune)
 
 
-def _validation(data: str, format: str | None, seed: int) -> tuple[MultiplexGraph, str, Split]:
+def _validation(data: str, format: str | None, seed: int, *, directed: bool) -> tuple[MultiplexGraph, str, Split]:
     """The graph to be tuned on, its label, and the split of it that trials are fitted and evaluated on."""
     from mpxgat.splits import load_split, validation_split
 
     if not data.endswith(SPLIT_SUFFIX):
-        graph, label = load_data(data, format)
+        graph, label = load_data(data, format, directed=directed)
         return graph, label, validation_split(graph, "marked", seed)
     if format is not None:
         raise SettingError(f"--format {quoted(format)} with a saved split, expected none")
+    if directed:
+        raise SettingError("--directed with a saved split, which is made already; expected none")
     split = load_split(data)
     return split.train, data, split.validation(seed)
 

@@ -107,7 +107,7 @@ def graph_to_arrays(graph: MultiplexGraph) -> Arrays:
     }
     for number, column in enumerate(graph.attributes.values()):
         arrays |= _column_to_arrays(f"attribute.{number}", column)
-    for name in ("intra_weight", "inter_weight"):
+    for name in ("intra_weight", "inter_weight", "intra_arcs"):
         if (weight := getattr(graph, name)) is not None:
             arrays[name] = weight
     for name in ("horizontal_features", "vertical_features"):
@@ -128,6 +128,7 @@ def graph_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> MultiplexGraph:
             inter=arrays["inter"],
             intra_weight=arrays.get("intra_weight"),
             inter_weight=arrays.get("inter_weight"),
+            intra_arcs=arrays.get("intra_arcs"),
             horizontal_features=_features_from_arrays("horizontal_features", arrays),
             vertical_features=_features_from_arrays("vertical_features", arrays),
             attributes={

@@ -49,19 +49,25 @@ def read_layers(
     names: Sequence[str] | None = None,
     anchors: str | PathLike[str] | None = None,
     nodes: Sequence[str | PathLike[str]] = (),
+    *,
+    directed: bool = False,
 ) -> MultiplexGraph:
     """A multiplex with one layer for each file, called by its stem or as ``names`` says.
 
     Inter links are those of the file ``anchors``, a list for which every node must be in its layer; without
     such a file, nodes that share an id are copies of one unit. ``nodes`` are files with all nodes, one for each layer
-    or none at all; a link's end that its layer's does not list is an error.
+    or none at all; a link's end that its layer's does not list is an error. ``directed``: links go from the node that
+    stands first in a row to the second.
     """
     places = [Path(path) for path in paths]
     layers = _layer_names(places, names)
     lists = [_read_list(place, (2, 3), "'node node [weight]'") for place in places]
+    edges = _edge_table(lists)
+    if directed:
+        edges = replace(edges, one_way=np.ones(len(edges.source), dtype=bool))
     tables = _read_nodes([Path(path) for path in nodes], len(places))
     try:
-        graph = build(layers, _edge_table(lists), _node_table(tables), only_declared=bool(tables))
+        graph = build(layers, edges, _node_table(tables), only_declared=bool(tables))
     except RowError as problem:
         files = [table.rows for table in tables] if problem.table == "nodes" else lists
         starts = np.cumsum([0, *(len(columns) for columns in files)])

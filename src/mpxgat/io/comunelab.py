@@ -20,6 +20,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -48,23 +49,25 @@ _WITHOUT_WEIGHT, _EXTENDED_WIDTH = 3, 5
 _MAX_COLUMNS = 100_000
 
 
-def read_edges(path: Path) -> MultiplexGraph:
-    """Read either form, told apart by the number of columns."""
-    return _read(path, widths=(3, 4, _EXTENDED_WIDTH), expected=f"{_PLAIN} or {_EXTENDED}")
+def read_edges(path: Path, *, directed: bool = False) -> MultiplexGraph:
+    """Read either form, told apart by the number of columns; ``directed``: a row goes from its first node."""
+    return _read(path, (3, 4, _EXTENDED_WIDTH), f"{_PLAIN} or {_EXTENDED}", directed=directed)
 
 
-def read_extended(path: Path) -> MultiplexGraph:
-    """Read the extended form."""
-    return _read(path, widths=(_EXTENDED_WIDTH,), expected=_EXTENDED)
+def read_extended(path: Path, *, directed: bool = False) -> MultiplexGraph:
+    """Read the extended form; ``directed`` as in `read_edges`."""
+    return _read(path, (_EXTENDED_WIDTH,), _EXTENDED, directed=directed)
 
 
-def _read(path: Path, widths: tuple[int, ...], expected: str) -> MultiplexGraph:
+def _read(path: Path, widths: tuple[int, ...], expected: str, *, directed: bool) -> MultiplexGraph:
     columns = split_columns(single_blanks(read_text(path)), path, " ", widths, expected)
     extended = len(columns.fields) == _EXTENDED_WIDTH
     columns = without_header(columns, (0, 2), (1, 3)) if extended else without_header(columns, (1, 2), (0,))
     if len(columns.fields) == _WITHOUT_WEIGHT:
         _check_third_column(columns)
     layers, edges = _edge_table(columns, extended)
+    if directed:
+        edges = replace(edges, one_way=np.ones(len(columns), dtype=bool))
     try:
         graph = build(layers, edges)
     except RowError as problem:
@@ -350,8 +353,9 @@ FORMAT = Format(
     suffixes=(".edges",),
     description="muxViz / CoMuNe lab edges (layer node node weight), with _layers.txt and _nodes.txt beside",
     read=read_edges,
+    read_directed=partial(read_edges, directed=True),
     write=write_shortest,
-    leaves_out=frozenset({"features"}),
+    leaves_out=frozenset({"direction", "features"}),
     beside=companions,
 )
 EXTENDED_FORMAT = Format(
@@ -359,7 +363,8 @@ EXTENDED_FORMAT = Format(
     suffixes=(".xedges",),
     description="muxViz extended edges (node layer node layer weight), with _layers.txt and _nodes.txt beside",
     read=read_extended,
+    read_directed=partial(read_extended, directed=True),
     write=write_extended,
-    leaves_out=frozenset({"features"}),
+    leaves_out=frozenset({"direction", "features"}),
     beside=companions,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -58,9 +59,9 @@ class CsvTable:
         return self.rows.error(message, -1)
 
 
-def read_csv(path: Path) -> MultiplexGraph:
-    """Read the edges at ``path`` and the nodes beside it, if they are there."""
-    return read_tables(path, _SUFFIX, read_csv_table)
+def read_csv(path: Path, *, directed: bool = False) -> MultiplexGraph:
+    """Read the edges at ``path`` and the nodes beside it, if they are there; ``directed`` as in `read_tables`."""
+    return read_tables(path, _SUFFIX, read_csv_table, directed=directed)
 
 
 def write_csv(graph: MultiplexGraph, path: Path) -> list[Path]:
@@ -134,6 +135,7 @@ FORMAT = Format(
     suffixes=(_SUFFIX,),
     description="two CSV tables: edges (source, source_layer, target, target_layer, weight) and, beside, nodes",
     read=read_csv,
+    read_directed=partial(read_csv, directed=True),
     write=write_csv,
     beside=lambda path: [nodes_path(path, _SUFFIX)],
 )

@@ -7,7 +7,8 @@ files, on their own.
 
 What becomes of them here:
 
-- Directed layers become undirected; loops leave their node; the largest weight of repeated edges stays.
+- Edges of directed layers go one way; those between layers do not. Loops leave their node; the largest weight of
+  repeated edges stays.
 - Type multiplex (the default): nodes that share an actor are linked. Type multilayer: inter links are exactly the
   rows that join two layers, if there are such rows, if #LAYERS declares a pair of different layers, or if a section
   #INTERLAYER EDGES occurs; otherwise nodes that share an actor are linked.
@@ -83,8 +84,8 @@ def read(path: Path) -> MultiplexGraph:
 
 
 def _say_what_is_passed_over(schema: Schema, path: Path) -> None:
-    if schema.directed:
-        warn_of_data(f"layers {listed(schema.directed)} are directed: read as undirected", path)
+    if pairs := sorted("-".join(keys) for keys in schema.directed if keys[0] != keys[1]):
+        warn_of_data(f"edges between layers {listed(pairs)} are directed: read as undirected", path)
     of_edges = [*schema.edge.values(), schema.every_intra_edge, schema.every_inter_edge]
     others = {name for columns in of_edges for name, is_number in columns if name != "weight" or not is_number}
     if others:
@@ -145,12 +146,14 @@ def _edge_table(
 
     values = values_of(place, layer[0] * max(len(layers), 1) + layer[1], columns_of, path)
     source, target = (field for field, name in enumerate(place.named) if name == "actor")
+    directed = np.array([(name, name) in schema.directed for name in layers], dtype=bool)
     return EdgeTable(
         source=place.rows.column(source),
         source_layer=layer[0],
         target=place.rows.column(target),
         target_layer=layer[1],
         weight=values.numbers("weight", 1.0, path),
+        one_way=directed[layer[0]] & (layer[0] == layer[1]) if directed.any() else None,
     )
 
 
@@ -158,12 +161,14 @@ def _joined(tables: Sequence[EdgeTable]) -> EdgeTable:
     weight = None
     if any(table.weight is not None for table in tables):
         weight = np.concatenate([np.ones(len(t.source)) if t.weight is None else t.weight for t in tables])
+    ways = [table.one_way for table in tables if table.one_way is not None]
     return EdgeTable(
         source=pa.chunked_array([table.source for table in tables], pa.large_string()),
         source_layer=np.concatenate([table.source_layer for table in tables]),
         target=pa.chunked_array([table.target for table in tables], pa.large_string()),
         target_layer=np.concatenate([table.target_layer for table in tables]),
         weight=weight,
+        one_way=np.concatenate(ways) if ways else None,  # of all tables or of none
     )
 
 
@@ -320,13 +325,15 @@ Attributes = list[Attribute]
 class Schema:
     """Declarations of a file. ``layers`` is None where the file does not declare its layers.
 
+    ``directed`` has a pair of layers for each that is declared to be, twice the same for edges within it.
+
     Values of an edge follow in the order: those of its layer (or pair of layers), then those of all edges.
     """
 
     is_multiplex: bool
     layers: list[str] | None
     declares_pairs: bool
-    directed: list[str]
+    directed: set[tuple[str, str]]
     actor: Attributes = field(default_factory=list)
     vertex: dict[str, Attributes] = field(default_factory=dict)
     edge: dict[tuple[str, str], Attributes] = field(default_factory=dict)
@@ -391,10 +398,10 @@ def _is_multiplex(sections: Sections, path: Path) -> bool:
     return is_multiplex
 
 
-def _layers(rows: Rows, is_multiplex: bool, path: Path) -> tuple[list[str] | None, bool, list[str]]:
-    """Declared layers in order, or None; whether a pair of different layers is among them; which are directed."""
+def _layers(rows: Rows, is_multiplex: bool, path: Path) -> tuple[list[str] | None, bool, set[tuple[str, str]]]:
+    """Declared layers in order, or None; whether a pair of different layers is among them; which pairs are directed."""
     names: dict[str, bool] = {}  # is the layer itself declared, or only a pair with it?
-    pairs, directed = False, []
+    pairs, directed = False, set()
     width = 1 if is_multiplex else 2
     expected = "layer," * width + "DIRECTED or " + "layer," * width + "UNDIRECTED"
     for number in range(len(rows)):
@@ -407,7 +414,7 @@ def _layers(rows: Rows, is_multiplex: bool, path: Path) -> tuple[list[str] | Non
             if problem:
                 raise InputError(problem, path, line)
         if "DIRECTED" in {flag.upper() for flag in flags}:
-            directed.append("-".join(dict.fromkeys(keys)))
+            directed.add((keys[0], keys[-1]))
         if keys[0] != keys[-1]:
             pairs = True
             for name in keys:

@@ -12,11 +12,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from mpxgat.build import links_of_shared_ids
 from mpxgat.errors import OutputError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.files import write_files
+from mpxgat.pairs import arcs_of, pick_weight
 
 _UNWRITABLE = r"[,\n\r\x00]|^[ \t]|[ \t]$"
 _UNWRITABLE_START = r"^(#|--)"
@@ -45,11 +47,12 @@ def _weighted(graph: MultiplexGraph) -> bool:
 
 
 def _layer_rows(graph: MultiplexGraph, is_multiplex: bool) -> list[str]:
+    flags = ["DIRECTED" if directed else "UNDIRECTED" for directed in graph.directed_layers]
     if is_multiplex:
-        return [f"{layer},UNDIRECTED" for layer in graph.layers]
+        return [f"{layer},{flag}" for layer, flag in zip(graph.layers, flags, strict=True)]
     # Declaring a pair of different layers says that the inter links are the rows, even if there are none.
     pairs = np.unique(graph.node_layer[graph.inter], axis=0).tolist() or [(0, 1)]
-    return [f"{layer},{layer},UNDIRECTED" for layer in graph.layers] + [
+    return [f"{layer},{layer},{flag}" for layer, flag in zip(graph.layers, flags, strict=True)] + [
         f"{graph.layers[one]},{graph.layers[other]},UNDIRECTED" for one, other in pairs
     ]
 
@@ -80,7 +83,8 @@ def _vertex_rows(graph: MultiplexGraph, is_multiplex: bool) -> list[str]:
 
 
 def _edge_rows(graph: MultiplexGraph, is_multiplex: bool) -> list[str]:
-    links = graph.intra if is_multiplex else np.concatenate([graph.intra, graph.inter])
+    intra, row = _arcs_and_links(graph)
+    links = intra if is_multiplex else np.concatenate([intra, graph.inter])
     ends = [pa.array(links[:, end]) for end in (0, 1)]
     source, target = map(graph.ids.take, ends)
     source_layer, target_layer = map(graph.layer_names.take, ends)
@@ -88,10 +92,17 @@ def _edge_rows(graph: MultiplexGraph, is_multiplex: bool) -> list[str]:
     if _weighted(graph):
         weights = [
             np.ones(len(part)) if weight is None else weight
-            for part, weight in ((graph.intra, graph.intra_weight), (graph.inter, graph.inter_weight))
+            for part, weight in ((intra, pick_weight(graph.intra_weight, row)), (graph.inter, graph.inter_weight))
         ]
         columns.append(_as_text(np.concatenate(weights)[: len(links)]))
     return _joined_fields(columns)
+
+
+def _arcs_and_links(graph: MultiplexGraph) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The rows within layers and which link each is of: in a directed layer one for each arc, else for each link."""
+    ends, row = arcs_of(graph.intra, graph.intra_arcs)
+    kept = graph.directed_layers[graph.node_layer[ends[:, 0]]] | (ends[:, 0] < ends[:, 1])
+    return ends[kept], row[kept]
 
 
 def _as_text(values: np.ndarray[tuple[int, ...], np.dtype[np.floating]]) -> pa.Array:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import mmap
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +49,13 @@ _SCHEMA = pa.schema(
         "attributes": pa.large_list(_TEXTS),
     }
 )
+_ONLY_WHERE_NEEDED = {"intra_arcs": pa.large_list(pa.uint8())}  # further columns, of graphs that have such a part
 _ALWAYS_THERE = ("layers", "layer_start", "ids", "intra", "inter", "attribute_names", "attributes")
 
 
 def read_mpxg(path: Path) -> MultiplexGraph:
     """The graph in a file, whose arrays are views of the file; InputError if anything about it is not as promised."""
-    batch = map_batch(path, KIND, _SCHEMA)
+    batch = map_batch(path, KIND, _SCHEMA, _ONLY_WHERE_NEEDED)
     try:
         graph = _graph_of(batch)
         validate(graph)
@@ -81,8 +82,10 @@ def write_mpxg(graph: MultiplexGraph, path: Path) -> list[Path]:
     for part, features in (("horizontal", graph.horizontal_features), ("vertical", graph.vertical_features)):
         columns[f"{part}_names"] = None if features is None else _texts(features.names)
         columns[f"{part}_features"] = None if features is None else _numbers(features.values)
-    row = [_in_one_row(columns[field.name], field.type) for field in _SCHEMA]
-    return write_batch(path, KIND, pa.RecordBatch.from_arrays(row, schema=_SCHEMA))
+    columns |= {"intra_arcs": _numbers(graph.intra_arcs)} if graph.intra_arcs is not None else {}
+    schema = _with_further(_SCHEMA, _ONLY_WHERE_NEEDED, columns)
+    row = [_in_one_row(columns[field.name], field.type) for field in schema]
+    return write_batch(path, KIND, pa.RecordBatch.from_arrays(row, schema=schema))
 
 
 # ---- from the columns ----------------------------------------------------------------------------------
@@ -90,7 +93,7 @@ def write_mpxg(graph: MultiplexGraph, path: Path) -> list[Path]:
 
 def _graph_of(batch: pa.RecordBatch) -> MultiplexGraph:
     """GraphError or ValueError where parts do not fit together; what is in them is not looked at."""
-    columns = zip(_SCHEMA.names, batch.columns, strict=True)
+    columns = zip(batch.schema.names, batch.columns, strict=True)
     part: dict[str, pa.Array] = {name: column.flatten() for name, column in columns if not column.null_count}
     for name in _ALWAYS_THERE:
         if name not in part:
@@ -106,6 +109,7 @@ def _graph_of(batch: pa.RecordBatch) -> MultiplexGraph:
         inter=_array(part["inter"].flatten()).reshape(-1, 2),
         intra_weight=_array(part["intra_weight"]) if "intra_weight" in part else None,
         inter_weight=_array(part["inter_weight"]) if "inter_weight" in part else None,
+        intra_arcs=_array(part["intra_arcs"]) if "intra_arcs" in part else None,
         horizontal_features=_features(part, "horizontal"),
         vertical_features=_features(part, "vertical"),
         attributes={name: attributes[place].values for place, name in enumerate(names)},
@@ -179,8 +183,10 @@ def write_batch(path: Path, kind: str, batch: pa.RecordBatch) -> list[Path]:
     return write_files({path: write})
 
 
-def map_batch(path: Path, kind: str, schema: pa.Schema) -> pa.RecordBatch:
+def map_batch(path: Path, kind: str, schema: pa.Schema, further: Mapping[str, pa.DataType]) -> pa.RecordBatch:
     """The batch of a file of a kind; its arrays are views of the file, which must not be changed in place meanwhile.
+
+    Its columns are those of the schema and, in their order, any of the further ones.
 
     A gzip file, or a pipe, is read into memory. InputError if the file is damaged, or something else; texts are UTF-8,
     and nothing is missing (null) below the columns themselves.
@@ -193,6 +199,7 @@ def map_batch(path: Path, kind: str, schema: pa.Schema) -> pa.RecordBatch:
     try:
         messages = ipc.MessageReader.open_stream(pa.BufferReader(content.slice(_FIRST_MESSAGE)))
         found = ipc.read_schema(_next(messages, "schema", path))
+        schema = _with_further(schema, further, found.names)
         _check_schema(found, kind, schema, path)
         message = _next(messages, "record batch", path)
         if _is_compressed(message):
@@ -207,6 +214,11 @@ def map_batch(path: Path, kind: str, schema: pa.Schema) -> pa.RecordBatch:
     if f"{_checksum(batch):08x}".encode() != found.metadata[_CHECKSUM]:
         raise InputError("the file is damaged: its values do not fit its checksum", path)
     return batch
+
+
+def _with_further(schema: pa.Schema, further: Mapping[str, pa.DataType], names: Container[str]) -> pa.Schema:
+    """The schema and those of the further columns that have one of the names."""
+    return pa.schema([*schema, *(pa.field(name, kind) for name, kind in further.items() if name in names)])
 
 
 def _next(messages: ipc.MessageReader, expected: str, path: Path) -> ipc.Message:

@@ -5,6 +5,8 @@
 - ``source`` and ``target`` are ids. Files written by networkx 1 hold positions in the list of nodes instead. Where ids
   count 0, 1, 2, … along the list, as in the published files, both are the same; where all ids are texts, a number can
   only be a position and is read as one; in any other file nothing tells, and numbers are ids.
+- In a file that says ``"directed": true`` links within a sheet go from source to target; those that stand both ways go
+  both ways. Inter links have no direction.
 - ``train_removed`` marks links that the file's author held out. `read` takes them in, `read_training` leaves them out.
 - We write ids 0, 1, 2, …, which public readers of this format count on, and our own id as ``name``; sheets 0, 1, 2, …
   with the layers' names under ``graph.layers``; ``weight`` on links, features as lists ``h`` and ``v``, texts as an
@@ -23,10 +25,11 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from mpxgat.build import EdgeTable, NodeTable, RowError, build
-from mpxgat.errors import GraphError, InputError, quoted, warn_of_data
+from mpxgat.errors import GraphError, InputError, quoted
 from mpxgat.graph import Features, MultiplexGraph
 from mpxgat.io.files import check_filled, read_text, write_files
 from mpxgat.io.registry import Format
+from mpxgat.pairs import arcs_of, pick_weight
 
 __all__ = ["FORMAT", "read", "read_training", "write", "write_with_held_out"]
 
@@ -48,8 +51,6 @@ def _read(path: Path, *, with_removed: bool) -> MultiplexGraph:
     content, size = _load(path)
     head = content.get("graph")
     head = head if isinstance(head, dict) else {}  # networkx 1 wrote a list of pairs
-    if content.get("directed") is True:
-        warn_of_data("directed links are read as undirected ones", path)
     nodes, links = _entries(content, path)
     layers, layer = _sheets(nodes, head, path)
     names = [entry.get("name", entry["id"]) for entry in nodes]
@@ -66,7 +67,10 @@ def _read(path: Path, *, with_removed: bool) -> MultiplexGraph:
     )
     kept, ends, weight = _links(nodes, links, layer, path, with_removed=with_removed)
     source, target = ends[:, 0], ends[:, 1]
-    table = EdgeTable(ids.take(pa.array(source)), layer[source], ids.take(pa.array(target)), layer[target], weight)
+    one_way = np.ones(len(ends), dtype=bool) if content.get("directed") is True else None
+    table = EdgeTable(
+        ids.take(pa.array(source)), layer[source], ids.take(pa.array(target)), layer[target], weight, one_way
+    )
     try:
         return build(layers, table, declared)
     except RowError as problem:
@@ -268,10 +272,11 @@ def write_with_held_out(
     head = {"num_layers": graph.n_layers, "layers": graph.layers, "attributes": list(graph.attributes)} | {
         name: part.names for _, name in _FEATURES if (part := getattr(graph, name))
     }
-    links = _link_entries(graph.intra, graph.intra_weight, removed[0], inter_layer=False)
-    links += _link_entries(graph.inter, graph.inter_weight, removed[1], inter_layer=True)
+    links = _link_entries(*_rows(graph, "intra", removed[0]), inter_layer=False)
+    links += _link_entries(*_rows(graph, "inter", removed[1]), inter_layer=True)
+    directed = "false" if graph.intra_arcs is None else "true"
     text = (
-        '{"directed": false, "multigraph": false, "graph": '
+        f'{{"directed": {directed}, "multigraph": false, "graph": '
         f'{_dump(head)}, "nodes": {_dump_list(_node_entries(graph, marked))}, "links": {_dump_list(links)}}}\n'
     )
     return write_files({path: text.encode()})
@@ -294,6 +299,17 @@ def _node_entries(graph: MultiplexGraph, marked: NDArray[np.bool_]) -> list[Entr
         for entry, values in zip(entries, columns, strict=True):
             entry["attributes"] = dict(zip(names, values, strict=True))
     return entries
+
+
+def _rows(
+    graph: MultiplexGraph, kind: str, removed: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], NDArray[np.float64] | None, NDArray[np.bool_]]:
+    """Links of a kind, their weights, and which are removed; of a directed graph one row for each way."""
+    links, weight = getattr(graph, kind), getattr(graph, f"{kind}_weight")
+    if graph.intra_arcs is None:
+        return links, weight, removed
+    ends, row = arcs_of(links, graph.intra_arcs if kind == "intra" else None)
+    return ends, pick_weight(weight, row), removed[row]
 
 
 def _link_entries(

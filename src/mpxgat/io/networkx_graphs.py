@@ -1,9 +1,10 @@
 """To and from networkx: one graph for each layer, or one graph that holds all layers.
 
-Coming in, directed graphs and multigraphs become simple and undirected; of parallel edges the largest ``weight`` stays.
+Coming in, multigraphs become simple; of parallel edges the largest ``weight`` stays. Edges of directed graphs go one
+way (those that stand both ways go both), but between layers links have no direction.
 Node keys become text. Numeric node attributes called ``h:NAME`` and ``v:NAME`` are horizontal and vertical features (a
-node without one has 0), text attributes are kept as text. Directions and all other attributes are passed over, which a
-DataWarning says.
+node without one has 0), text attributes are kept as text. All other attributes are passed over, which a DataWarning
+says.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import pyarrow as pa
 from mpxgat.build import EdgeTable, NodeTable, RowError, build, link_by_id, links_of_shared_ids
 from mpxgat.errors import GraphError, InputError, OutputError, listed, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph, Node, describe
+from mpxgat.pairs import arcs_of, pick_weight
 
 Anchor = tuple[tuple[Hashable, Hashable], tuple[Hashable, Hashable]]
 _EXPLICIT = "explicit"  # graph attribute "inter": the inter links are the edges, even if there are none
@@ -50,8 +52,11 @@ def from_networkx(
 
 
 def to_networkx(graph: MultiplexGraph) -> nx.Graph:
-    """One graph of nodes (id, layer) and edges with ``kind`` ("intra" or "inter") and ``weight``."""
-    result = nx.Graph(inter=_EXPLICIT)
+    """One graph of nodes (id, layer) and edges with ``kind`` ("intra" or "inter") and ``weight``.
+
+    A `DiGraph` if a layer is directed; links that go both ways are two edges of it.
+    """
+    result = nx.Graph(inter=_EXPLICIT) if graph.intra_arcs is None else nx.DiGraph(inter=_EXPLICIT)
     result.add_nodes_from((tuple(node), data) for node, data in _nodes_with_data(graph, {"layer", "unit"}))
     keys = [tuple(node) for node in graph.nodes]
     for kind in ("intra", "inter"):
@@ -63,13 +68,15 @@ def to_networkx(graph: MultiplexGraph) -> nx.Graph:
 
 
 def to_networkx_layers(graph: MultiplexGraph) -> dict[str, nx.Graph]:
-    """One graph for each layer, nodes known by their ids. It holds no inter links: see `anchors_of`.
+    """One graph for each layer, a `DiGraph` for a directed one, nodes known by their ids. It holds no inter links: see
+    `anchors_of`.
 
     Where the ids do not tell the inter links, the graphs' attribute ``inter`` says so, and `from_networkx` takes
     them only with anchors: linking shared ids would bring back what a training graph hides.
     """
     told = {} if np.array_equal(links_of_shared_ids(graph), graph.inter) else {"inter": _EXPLICIT}
-    result: dict[str, nx.Graph] = {layer: nx.Graph(**told) for layer in graph.layers}
+    kinds = zip(graph.layers, graph.directed_layers, strict=True)
+    result: dict[str, nx.Graph] = {layer: nx.DiGraph(**told) if way else nx.Graph(**told) for layer, way in kinds}
     for node, data in _nodes_with_data(graph, set()):
         result[node.layer].add_node(node.id, **data)
     nodes = list(graph.nodes)
@@ -101,7 +108,11 @@ def _nodes_with_data(graph: MultiplexGraph, taken: set[str]) -> list[tuple[Node,
 
 
 def _weighted_links(graph: MultiplexGraph, kind: str) -> Iterable[tuple[int, int, float]]:
+    """Links of a kind; of a directed graph each way that they go."""
     links, weight = getattr(graph, kind), getattr(graph, f"{kind}_weight")
+    if graph.intra_arcs is not None:
+        links, row = arcs_of(links, graph.intra_arcs if kind == "intra" else None)
+        weight = pick_weight(weight, row)
     weights = [1.0] * len(links) if weight is None else weight.tolist()
     return zip(links[:, 0].tolist(), links[:, 1].tolist(), weights, strict=True)
 
@@ -121,6 +132,7 @@ class _Tables:
     source: list[int] = field(default_factory=list)
     target: list[int] = field(default_factory=list)
     weight: list[float] = field(default_factory=list)
+    one_way: list[bool] = field(default_factory=list)
     edge_data: set[str] = field(default_factory=set)
 
     def add_node(self, key: Hashable, node: Node, data: Mapping[Any, Any]) -> int:
@@ -135,7 +147,7 @@ class _Tables:
         self.data.append(data)
         return len(self.ids) - 1
 
-    def add_edge(self, source: int, target: int, data: Mapping[Any, Any]) -> None:
+    def add_edge(self, source: int, target: int, data: Mapping[Any, Any], *, one_way: bool) -> None:
         self.edge_data.update(str(name) for name, value in data.items() if (name, value) not in _KINDS)
         weight = data.get("weight", 1.0)
         if not _is_number(weight):
@@ -144,6 +156,7 @@ class _Tables:
         self.source.append(source)
         self.target.append(target)
         self.weight.append(float(weight))
+        self.one_way.append(one_way)
 
     def graph(self) -> MultiplexGraph:
         try:
@@ -162,6 +175,7 @@ class _Tables:
                 ids.take(pa.array(target)),
                 nodes.layer[target],
                 np.array(self.weight, dtype=np.float64),
+                np.array(self.one_way, dtype=bool) if any(self.one_way) else None,
             )
             return build(list(self.layers), edges, nodes)
         except RowError as problem:
@@ -171,9 +185,11 @@ class _Tables:
         except UnicodeEncodeError as problem:
             raise InputError(f"{quoted(problem.object)} holds half a surrogate pair, expected text") from None
 
-    def say_what_is_passed_over(self, graphs: Iterable[nx.Graph]) -> None:
-        if any(graph.is_directed() for graph in graphs):
-            warn_of_data("directed edges are read as undirected links")
+    def say_what_is_passed_over(self) -> None:
+        ends = zip(self.source, self.target, self.one_way, strict=True)
+        between = {(one, other) for one, other, way in ends if way and self.layer[one] != self.layer[other]}
+        if any((other, one) not in between for one, other in between):
+            warn_of_data("directed edges between layers are read as undirected links")
         others = sorted(self.edge_data - {"weight"})
         if others:
             warn_of_data(f"attributes of edges passed over: {listed(others)}; of them, weight is read")
@@ -252,7 +268,7 @@ def _from_mapping(graphs: Mapping[Any, nx.Graph], anchors: Iterable[Anchor] | No
         for node, data in graph.nodes(data=True):
             rows[node, key] = tables.add_node(node, Node(str(node), layer), data)
         for source, target, data in graph.edges(data=True):
-            tables.add_edge(rows[source, key], rows[target, key], data)
+            tables.add_edge(rows[source, key], rows[target, key], data, one_way=graph.is_directed())
     for anchor in () if anchors is None else anchors:
         try:
             one, other = (rows[node, layer] for node, layer in anchor)
@@ -262,9 +278,9 @@ def _from_mapping(graphs: Mapping[Any, nx.Graph], anchors: Iterable[Anchor] | No
             ) from None
         if tables.layer[one] == tables.layer[other]:
             raise InputError(f"anchor {quoted(anchor)} joins two nodes of one layer, expected two layers")
-        tables.add_edge(one, other, {})
+        tables.add_edge(one, other, {}, one_way=False)
     graph = tables.graph()
-    tables.say_what_is_passed_over(graphs.values())
+    tables.say_what_is_passed_over()
     return link_by_id(graph) if anchors is None else graph
 
 
@@ -274,9 +290,9 @@ def _from_single(graph: nx.Graph) -> MultiplexGraph:
     for key, data in graph.nodes(data=True):
         rows[key] = tables.add_node(key, _place(key, data), data)
     for source, target, data in graph.edges(data=True):
-        tables.add_edge(rows[source], rows[target], data)
+        tables.add_edge(rows[source], rows[target], data, one_way=graph.is_directed())
     result = tables.graph()
-    tables.say_what_is_passed_over([graph])
+    tables.say_what_is_passed_over()
     explicit = result.n_inter > 0 or graph.graph.get("inter") == _EXPLICIT
     return result if explicit else link_by_id(result)
 

@@ -16,6 +16,7 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -88,9 +89,9 @@ class ParquetTable:
         return column
 
 
-def read_parquet(path: Path) -> MultiplexGraph:
-    """Read the edges at ``path`` and the nodes beside it, if they are there."""
-    return read_tables(path, _SUFFIX, read_parquet_table)
+def read_parquet(path: Path, *, directed: bool = False) -> MultiplexGraph:
+    """Read the edges at ``path`` and the nodes beside it, if they are there; ``directed`` as in `read_tables`."""
+    return read_tables(path, _SUFFIX, read_parquet_table, directed=directed)
 
 
 def write_parquet(graph: MultiplexGraph, path: Path) -> list[Path]:
@@ -463,6 +464,7 @@ FORMAT = Format(
     suffixes=(_SUFFIX,),
     description="two Parquet tables: edges (source, source_layer, target, target_layer, weight) and, beside, nodes",
     read=read_parquet,
+    read_directed=partial(read_parquet, directed=True),
     write=write_parquet,
     beside=lambda path: [nodes_path(path, _SUFFIX)],
 )

@@ -1,9 +1,10 @@
 """To and from PyTorch Geometric: a `HeteroData` with one node type for each layer.
 
-Links stand in both directions: edge types (layer, "intra", layer), (a, "inter", b) and (b, "inter", a), each with
-``edge_index`` and, where links have weights, ``edge_weight``. A node type has ``num_nodes``, ``node_id`` (a list of
-texts), and where the graph has them ``x_horizontal``, ``x_vertical`` and ``attributes`` (lists of texts by name). The
-names of features are ``horizontal_features`` and ``vertical_features`` of the whole.
+Links stand in both directions, those that go one way in that one. Edge types are (layer, "intra", layer),
+(a, "inter", b) and (b, "inter", a), each with ``edge_index`` and, where links have weights, ``edge_weight``. A type of
+nodes has ``num_nodes``, ``node_id`` (a list of texts), and where the graph has them ``x_horizontal``, ``x_vertical``
+and ``attributes`` (lists of texts by name). The names of features are ``horizontal_features`` and ``vertical_features``
+of the whole.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from mpxgat.build import EdgeTable, NodeTable, RowError, build
 from mpxgat.errors import GraphError, InputError, MissingExtraError, OutputError, listed, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph
+from mpxgat.pairs import BACKWARD, BOTH_WAYS, FORWARD
 
 if TYPE_CHECKING:
     from torch_geometric.data import HeteroData
@@ -63,7 +65,8 @@ def to_pyg(graph: MultiplexGraph) -> HeteroData:
 def from_pyg(data: HeteroData) -> MultiplexGraph:
     """The multiplex in a `HeteroData`: node types are layers, edge types between different ones hold inter links.
 
-    Directions, relation names and self-loops do not count; what else there is (``x``, ``edge_attr`` …) is passed over,
+    Within a node type an edge without its reverse goes one way. Relation names, self-loops and directions between node
+    types do not count; what else there is (``x``, ``edge_attr`` …) is passed over,
     which a DataWarning says. Ids are ``node_id``, or positions where that is missing;
     equal ids in two layers mean nothing. Problems are InputErrors that name the node or edge type.
     """
@@ -97,12 +100,16 @@ def _hetero_data() -> Any:
 def _links_by_type(
     graph: MultiplexGraph,
 ) -> list[tuple[EdgeType, NDArray[np.int64], NDArray[np.float64] | None]]:
-    """Links of each edge type in both directions, as positions within their layers, with weights."""
+    """Links of each edge type in the directions in which they go, as positions within their layers, with weights."""
     found = []
     for kind in ("intra", "inter"):
         links, weight = getattr(graph, kind), getattr(graph, f"{kind}_weight")
-        both = np.concatenate([links, links[:, ::-1]]).astype(np.int64)
-        weights = None if weight is None else np.concatenate([weight, weight])
+        ways = np.full(len(links), BOTH_WAYS, dtype=np.uint8)
+        if kind == "intra" and graph.intra_arcs is not None:
+            ways = graph.intra_arcs
+        there, back = (ways & FORWARD) > 0, (ways & BACKWARD) > 0
+        both = np.concatenate([links[there], links[back][:, ::-1]]).astype(np.int64)
+        weights = None if weight is None else np.concatenate([weight[there], weight[back]])
         layer = graph.node_layer[both]
         for one, other in np.unique(layer, axis=0).tolist():
             rows = (layer == (one, other)).all(axis=1)
@@ -141,6 +148,7 @@ def _tables(data: HeteroData) -> tuple[list[str], EdgeTable, NodeTable]:
         nodes.ids.take(pa.array(target)),
         layer_of_node[target],
         weight,
+        np.ones(len(source), dtype=bool),
     )
     return layers, table, nodes
 

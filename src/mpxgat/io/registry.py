@@ -20,8 +20,9 @@ from mpxgat.graph import MultiplexGraph
 class Format:
     """A file format. ``read`` names file and line in its errors; ``write`` returns the files it wrote.
 
+    ``read_directed``, of formats that do not (or need not) state it, takes links as going from source to target.
     A writer refuses (OutputError) links and ids the format cannot hold; of the rest, ``leaves_out`` says
-    which parts ("weights", "features", "attributes") it drops. ``beside`` gives, for each kind of
+    which parts ("weights", "direction", "features", "attributes") it drops. ``beside`` gives, for each kind of
     file that belongs to a file of this format, the places it is looked for; it is written to the first.
     """
 
@@ -31,6 +32,7 @@ class Format:
     read: Callable[[Path], MultiplexGraph]
     write: Callable[[MultiplexGraph, Path], list[Path]]
     leaves_out: frozenset[str] = frozenset()
+    read_directed: Callable[[Path], MultiplexGraph] | None = None
     beside: Callable[[Path], Sequence[Sequence[Path]]] = lambda path: ()
 
 
@@ -59,16 +61,22 @@ def choose_format(path: Path, name: str | None = None) -> Format:
     return max(matches, key=lambda match: match[0])[1]
 
 
-def read(path: str | PathLike[str], format: str | None = None) -> MultiplexGraph:
+def read(path: str | PathLike[str], format: str | None = None, *, directed: bool = False) -> MultiplexGraph:
     """Read a multiplex from a file; the format is told by the suffix unless it is named.
+
+    Direction is kept where the file states it. ``directed``: where it does not, links within layers go from the node
+    that stands first to the second.
 
     Ids and names are taken as they are, character by character. What is passed over, or looks as if something else was
     meant, is said in a `DataWarning`.
     """
     path = Path(path)
     try:
-        graph = choose_format(path, format).read(path)
+        form = choose_format(path, format)
+        graph = ((directed and form.read_directed) or form.read)(path)
         check_spelling(graph, path)
+        if directed and graph.intra_arcs is None:
+            warn_of_data("no link goes one way only: read as undirected", path)
         return graph
     except RowError as problem:  # a reader should have named the line; name the row at least
         raise InputError(f"row {problem.row + 1} of the {problem.table}: {problem.message}", path) from None

@@ -1,7 +1,8 @@
 """A multiplex as two tables, one of nodes and one of edges; CSV and Parquet files hold these.
 
-edges   source, source_layer, target, target_layer[, weight]; with one column ``layer`` in place of both layers
-        every row stays in its layer. Other columns are passed over, and said to be. Links are undirected.
+edges   source, source_layer, target, target_layer[, weight][, directed]; with one column ``layer`` in place of both
+        layers every row stays in its layer. ``directed`` is true for a link within a layer that goes from source to
+        target only, or else false. Other columns are passed over, and said to be.
 nodes   id, layer[, unit][, h:NAME …][, v:NAME …][, further columns]: h: and v: are features for the horizontal
         and the vertical part, further columns are attributes. Without this table the nodes are the edges' ends.
 
@@ -26,11 +27,12 @@ from mpxgat.build import EdgeTable, NodeTable, RowError, build, encode, link_by_
 from mpxgat.errors import InputError, OutputError, listed, printable, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph
 from mpxgat.io.columns import first_repeated, names_in_order, number_layers
+from mpxgat.pairs import BACKWARD, BOTH_WAYS
 
 _HORIZONTAL, _VERTICAL = "h:", "v:"
 _NODE_COLUMNS = ("id", "layer", "unit")
-_WEIGHT = "weight"
-_EDGE_COLUMNS = ("source", "target", "layer", "source_layer", "target_layer", _WEIGHT)
+_WEIGHT, _DIRECTED = "weight", "directed"
+_EDGE_COLUMNS = ("source", "target", "layer", "source_layer", "target_layer", _WEIGHT, _DIRECTED)
 _NO_UNIT = r"^\s*(NA|#?N/A|(?i:nan|null|none))\s*$"
 
 
@@ -76,15 +78,18 @@ def nodes_path(path: Path, suffix: str) -> tuple[Path, Path]:
     return same, path.with_name(f"{base}.nodes{ending}{'' if packed else '.gz'}")
 
 
-def read_tables(path: Path, suffix: str, read: Callable[[Path], Table]) -> MultiplexGraph:
-    """The graph in the edges file ``path`` and the nodes file beside it, if it is there."""
+def read_tables(path: Path, suffix: str, read: Callable[[Path], Table], *, directed: bool = False) -> MultiplexGraph:
+    """The graph in the edges file ``path`` and the nodes file beside it, if it is there.
+
+    ``directed``: without a column that tells, links go from source to target.
+    """
     edges = read(path)  # first: should a write have been interrupted, the nodes are there afterwards
     nodes = next((place for place in nodes_path(path, suffix) if os.path.exists(place)), None)
-    return graph_from_tables(edges, None if nodes is None else read(nodes))
+    return graph_from_tables(edges, None if nodes is None else read(nodes), directed=directed)
 
 
-def graph_from_tables(edges: Table, nodes: Table | None) -> MultiplexGraph:
-    """The graph in a table of edges and, if there is one, a table of nodes."""
+def graph_from_tables(edges: Table, nodes: Table | None, *, directed: bool = False) -> MultiplexGraph:
+    """The graph in a table of edges and, if there is one, a table of nodes; ``directed`` as in `read_tables`."""
     source_layers, target_layers = _layer_columns(edges)
     if nodes is None and not len(source_layers):
         raise edges.header_error("a header and no rows below it, expected links")
@@ -96,9 +101,9 @@ def graph_from_tables(edges: Table, nodes: Table | None) -> MultiplexGraph:
     source_layer = number_layers(source_layers, layers, edges.error)
     target_layer = source_layer if target_layers is None else number_layers(target_layers, layers, edges.error)
     weight = edges.numbers(_WEIGHT) if _WEIGHT in edges.names else None
-    edge_table = EdgeTable(
-        required_text(edges, "source"), source_layer, required_text(edges, "target"), target_layer, weight
-    )
+    source, target = required_text(edges, "source"), required_text(edges, "target")
+    one_way = _one_way(edges) if _DIRECTED in edges.names else np.ones(len(source), dtype=bool) if directed else None
+    edge_table = EdgeTable(source, source_layer, target, target_layer, weight, one_way)
     node_table = None if nodes is None else _node_table(nodes, layers)
     try:
         graph = build(layers, edge_table, node_table, only_declared=nodes is not None)
@@ -114,20 +119,36 @@ def graph_from_tables(edges: Table, nodes: Table | None) -> MultiplexGraph:
 def _say_what_is_passed_over(edges: Table) -> None:
     others = [name for name in edges.names if name not in _EDGE_COLUMNS]
     if others:
-        warn_of_data(f"columns passed over: {listed(others)}; of links, ends, layers and weight are read", edges.path)
+        warn_of_data(
+            f"columns passed over: {listed(others)}; of links, ends, layers, weight and directed are read", edges.path
+        )
+
+
+def _one_way(edges: Table) -> NDArray[np.bool_]:
+    """(rows,) what the column says of direction; InputError for anything but true and false."""
+    texts = pc.utf8_lower(pc.utf8_trim_whitespace(edges.optional_text(_DIRECTED)))
+    known = pc.is_in(texts, value_set=pa.array(["true", "false"], texts.type)).to_numpy()
+    if not known.all():
+        row = int(known.argmin())
+        raise edges.error(f"{_DIRECTED} is {quoted(texts[row].as_py())}, expected true or false", row)
+    found: NDArray[np.bool_] = pc.equal(texts, "true").to_numpy()
+    return found
 
 
 def _say_what_is_merged(edges: Table, table: EdgeTable, graph: MultiplexGraph) -> None:
-    """DataWarning if some links stand in several rows; silence if all stand in two, once in each direction."""
+    """DataWarning if some links stand in several rows; silence if all stand in two, once in each direction, or if none
+    says more than an arc of a directed network.
+    """
     links = graph.n_intra + graph.n_inter
     if len(table.source) == links:
         return
     loops = pc.equal(table.source, table.target).to_numpy() & (table.source_layer == table.target_layer)
     rows = len(loops) - int(loops.sum())
-    if rows not in (links, 2 * links):
+    mutual = 0 if graph.intra_arcs is None else int((graph.intra_arcs == BOTH_WAYS).sum())
+    if rows != 2 * links and not links <= rows <= links + mutual:
         warn_of_data(
-            f"{rows - links} rows say a link again, in the same or the other direction: links are undirected, "
-            "and the largest weight stays",
+            f"{rows - links} rows say a link again, in the same or the other direction: links are undirected "
+            f"unless a column {_DIRECTED} says true, and the largest weight stays",
             edges.path,
         )
 
@@ -223,8 +244,10 @@ def _named_units(nodes: Table) -> pa.ChunkedArray:
 
 
 def edges_of(graph: MultiplexGraph) -> pa.Table:
-    """The table of edges: all intra links, then all inter links; a weight column if there are weights."""
-    links = np.concatenate([graph.intra, graph.inter])
+    """The table of edges: all intra links, then all inter links; columns of weights and direction if there are any."""
+    ways = np.full(graph.n_intra, BOTH_WAYS) if graph.intra_arcs is None else graph.intra_arcs
+    turned = np.where((ways == BACKWARD)[:, None], graph.intra[:, ::-1], graph.intra)
+    links = np.concatenate([turned, graph.inter])
     first, second = pa.array(links[:, 0]), pa.array(links[:, 1])
     layer = graph.layer_names
     columns = {
@@ -236,6 +259,9 @@ def edges_of(graph: MultiplexGraph) -> pa.Table:
     if graph.intra_weight is not None or graph.inter_weight is not None:
         parts = ((graph.intra_weight, graph.n_intra), (graph.inter_weight, graph.n_inter))
         columns["weight"] = pa.array(np.concatenate([np.ones(n) if w is None else w for w, n in parts]))
+    if graph.intra_arcs is not None:
+        one_way = np.concatenate([ways != BOTH_WAYS, np.zeros(graph.n_inter, dtype=bool)])
+        columns[_DIRECTED] = pa.array(one_way)
     return pa.table(columns)
 
 

@@ -42,13 +42,17 @@ class Auto(Model):
 
     name = "auto"
     description = "the best of evidence, anchored and rules, chosen on validation links"
-    reads = frozenset({"features"})  # by way of `anchored`
+    reads = Evidence.reads
     _settings: AutoSettings
 
     def __init__(self, *, seed: int = 0, compare: str | Sequence[str] | Mapping[str, Kind] = AutoSettings.compare):
         super().__init__(seed=seed)
         self._settings = AutoSettings.of(compare=canonical(compare))
         self._matcher: Evidence | None = None
+
+    def unread(self, graph: MultiplexGraph) -> list[str]:
+        """As of `evidence`."""
+        return Evidence().unread(graph)
 
     @property
     def chosen(self) -> Model:

@@ -125,15 +125,16 @@ class Model(ABC):
     """A predictor of links of both kinds. It sees one graph, in `fit`, and nothing else.
 
     A score orders pairs of one kind (higher: more likely a link); scores of intra and inter pairs are not
-    compared with each other. Models read links, weights and features, never ids or attributes (`extend` of some
-    models knows the nodes of the fitted graph again by id and layer), and do not print, plot or save by themselves.
+    compared with each other. Models read links, their direction and weights, and features, never ids or attributes
+    (`extend` of some models knows the nodes of the fitted graph again by id and layer), and do not print, plot or save
+    by themselves.
 
     A class has a ``name``, a ``description`` and keyword arguments; it sets ``_settings`` where it has settings.
     """
 
     name: str
     description: str
-    reads: ClassVar[frozenset[str]] = frozenset()  # of "weights" and "features" what it uses beside links
+    reads: ClassVar[frozenset[str]] = frozenset()  # of "direction", "weights" and "features"
     named_settings: ClassVar[tuple[str, ...]] = ()  # those whose value is a "package.module:Name"
     _settings: Settings = Settings()
     _fixed: Mapping[str, Any] = MappingProxyType({})  # settings that the registered name stands for
@@ -172,8 +173,9 @@ class Model(ABC):
         return self._graph
 
     def unread(self, graph: MultiplexGraph) -> list[str]:
-        """What a graph has and this model does not read: weights, features."""
+        """What a graph has and this model does not read: direction, weights, features."""
         there = {
+            "direction": graph.intra_arcs is not None,
             "weights": graph.intra_weight is not None or graph.inter_weight is not None,
             "features": graph.horizontal_features is not None or graph.vertical_features is not None,
         }

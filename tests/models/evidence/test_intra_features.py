@@ -1,9 +1,13 @@
 """Features of pairs of one layer against slow counts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from mpxgat.models.evidence.features import LinkDetails, column_names
 from mpxgat.models.evidence.intra_features import IntraFeatures
+from mpxgat.models.evidence.surroundings import relative_weights
 from mpxgat.models.evidence.walks import short_walks
 from mpxgat.pairs import PairGrid, PairList
 from tests.examples import graph_of
@@ -148,3 +152,87 @@ def test_a_hidden_link_leaves_no_trace():
     assert all(np.array_equal(without[name], plain[name]) for name in plain)
     assert without["layers where the two are linked"].tolist() == [1.0]  # in the other layer
     assert told["layers where the two are linked"].tolist() == [2.0]
+
+
+# ---- direction and weights -------------------------------------------------------------------------------
+
+DETAILS = LinkDetails(direction=True, weights=True)
+
+
+def with_details(graph):
+    rng = np.random.default_rng(8)
+    arcs, weight = rng.integers(1, 4, graph.n_intra).astype(np.uint8), rng.uniform(0.5, 3, graph.n_intra)
+    return replace(graph, intra_arcs=arcs, intra_weight=weight)
+
+
+def detailed(graph):
+    return IntraFeatures(graph, short_walks(graph), None, DETAILS)
+
+
+@every_graph
+def test_numbers_of_arcs_and_weights_are_like_the_others(graph):
+    graph = with_details(graph)
+    features, pairs = detailed(graph), intra_pairs(graph)
+    check_symmetry(features, pairs)
+    check_numbers(features, pairs)
+    for layer in range(graph.n_layers):
+        nodes = graph.layer_nodes(layer)
+        check_grid(features, PairGrid(nodes[::2], nodes))
+
+
+@every_graph
+def test_who_follows_and_is_followed(graph):
+    graph = with_details(graph)
+    pairs = intra_pairs(graph)
+    found = named(detailed(graph).columns(PairList(pairs)))
+    arcs = graph.arcs.toarray() > 0
+    out, back = ([set(np.flatnonzero(row).tolist()) for row in rows] for rows in (arcs, arcs.T))
+    near = neighbours_of(graph)
+
+    def alike(i, j):
+        return sum(1 / np.sqrt(len(back[k]) * len(out[other])) for other in back[j] for k in out[i] & out[other])
+
+    for row, (i, j) in enumerate(pairs.tolist()):
+        both, by_both = out[i] & out[j], back[i] & back[j]
+        assert found["followed by both"][row] == len(both)
+        rare = sum(1 / np.log(max(len(back[k]), 2)) for k in both)
+        assert found["followed by both, rare ones more"][row] == pytest.approx(rare)
+        assert found["follow both"][row] == len(by_both)
+        rare = sum(1 / np.log(max(len(out[k]), 2)) for k in by_both)
+        assert found["follow both, rare ones more"][row] == pytest.approx(rare)
+        through = sorted((len(out[i] & back[j]), len(out[j] & back[i])))
+        assert [found[f"paths of two arcs, {end}"][row] for end in ("low", "high")] == through
+        followed_alike = sorted((alike(i, j), alike(j, i)))
+        named_so = [found[f"followed by those who follow the same, {end}"][row] for end in ("low", "high")]
+        assert named_so == pytest.approx(followed_alike)
+        assert found["followed, high"][row] == pytest.approx(np.log1p(max(len(out[i]), len(out[j]))))
+        assert found["followers, low"][row] == pytest.approx(np.log1p(min(len(back[i]), len(back[j]))))
+        assert found["common neighbours in the layer"][row] == len(near[i] & near[j])
+
+
+@every_graph
+def test_common_neighbours_by_weight(graph):
+    graph = with_details(graph)
+    pairs = intra_pairs(graph)
+    found = named(detailed(graph).columns(PairList(pairs)))
+    weights = relative_weights(graph).toarray().astype(np.float64)
+    strength, length = weights.sum(axis=1), np.linalg.norm(weights, axis=1)
+    for row, (i, j) in enumerate(pairs.tolist()):
+        both = weights[i] * weights[j]
+        assert found["common neighbours by weight"][row] == pytest.approx(both.sum())
+        by_strength = both[strength > 0] / strength[strength > 0]
+        assert found["common neighbours by weight and strength"][row] == pytest.approx(by_strength.sum())
+        if length[i] * length[j]:
+            relative = both.sum() / (length[i] * length[j])
+            assert found["common neighbours by weight, relative"][row] == pytest.approx(relative)
+        assert found["strength, low"][row] == pytest.approx(np.log1p(min(strength[i], strength[j])), rel=1e-6)
+
+
+def test_the_columns_are_there_if_they_were_learned_from_whatever_the_graph_has():
+    graph = GRAPHS["two layers"]
+    plain, more = (
+        features_of(with_details(graph)),
+        IntraFeatures(graph, short_walks(graph), vectors_for(graph), DETAILS),
+    )
+    assert column_names(plain.columns) == column_names(features_of(graph).columns)
+    assert len(column_names(more.columns)) > len(column_names(plain.columns))

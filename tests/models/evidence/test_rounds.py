@@ -602,7 +602,9 @@ def test_contributions_add_up_to_the_log_odds(learned):
 
 
 def restored(arrays, graph, learned):
-    return Joint.from_arrays(arrays, graph, layer_prior(graph), learned.rounds[-1], learned.others)
+    return Joint.from_arrays(
+        arrays, graph, Surroundings.of(graph), layer_prior(graph), learned.rounds[-1], learned.others
+    )
 
 
 def test_saved_and_loaded_a_round_says_the_same(learned):

@@ -9,7 +9,21 @@ from scipy import sparse
 
 from mpxgat.kernels import largest_of_product
 from mpxgat.models.evidence import surroundings as surroundings_module
-from mpxgat.models.evidence.surroundings import FAR, NEAR, WIDE, SoftUnits, Surroundings
+from mpxgat.models.evidence.features import LinkDetails
+from mpxgat.models.evidence.surroundings import (
+    AGAINST,
+    ALONG,
+    FAR,
+    FOLLOWED,
+    FOLLOWERS,
+    HEAVY_NEAR,
+    HEAVY_WIDE,
+    NEAR,
+    WIDE,
+    SoftUnits,
+    Surroundings,
+    relative_weights,
+)
 from tests.examples import graph_of, random_graph
 from tests.models.evidence.graphs import GRAPHS, dense_units, neighbours_of, some_matching
 
@@ -184,3 +198,84 @@ def test_the_number_of_threads_does_not_matter():
     finally:
         torch.set_num_threads(before)
     assert all(same_entries(one, other) for one, other in zip(*found, strict=True))
+
+
+# ---- direction and weights -------------------------------------------------------------------------------
+
+
+def directed(graph, seed=3):
+    return replace(graph, intra_arcs=np.random.default_rng(seed).integers(1, 4, graph.n_intra).astype(np.uint8))
+
+
+def weighted(graph, seed=4):
+    return replace(graph, intra_weight=np.random.default_rng(seed).uniform(0.1, 5, graph.n_intra))
+
+
+def slow_by_rarity(entries):
+    """Of dense (n, n) entries: steps in proportion to them, added up as `steps` says, own node left out, by rarity."""
+    total = entries.sum(axis=1, keepdims=True)
+    step = np.divide(entries, total, out=np.zeros_like(entries), where=total > 0)
+
+    def rows(steps):
+        power, found = np.eye(len(step)), np.zeros_like(step)
+        for weight in steps:
+            power = power @ step
+            found += weight * power
+        np.fill_diagonal(found, 0)
+        root = np.sqrt(found.sum(axis=0))
+        return np.divide(found, root, out=np.zeros_like(found), where=root > 0)
+
+    return rows
+
+
+@every_graph
+def test_walks_along_and_against_the_arcs(graph):
+    graph = directed(graph)
+    found = Surroundings.of(graph, LinkDetails(direction=True))
+    out = np.zeros((graph.n_nodes, graph.n_nodes))
+    ways = np.full(graph.n_intra, 3) if graph.intra_arcs is None else graph.intra_arcs
+    for (one, other), way in zip(graph.intra.tolist(), ways.tolist(), strict=True):
+        out[one, other], out[other, one] = bool(way & 1), bool(way & 2)
+    along, against = slow_by_rarity(out), slow_by_rarity(out.T.copy())
+    for name, rows in ((FOLLOWED, along([1])), (ALONG, along([1, 0.5])), (FOLLOWERS, against([1]))):
+        assert found.walks[name].toarray() == pytest.approx(rows, abs=1e-5), name
+    assert found.walks[AGAINST].toarray() == pytest.approx(against([1, 0.5]), abs=1e-5)
+    assert found.shape["followed"] == pytest.approx(np.log1p(out.sum(axis=1)))
+    assert found.shape["followers"] == pytest.approx(np.log1p(out.sum(axis=0)))
+    assert found.shape["mutual ties"] == pytest.approx(np.log1p((out * out.T).sum(axis=1)))
+
+
+@every_graph
+def test_walks_by_weight(graph):
+    graph = weighted(graph)
+    found = Surroundings.of(graph, LinkDetails(weights=True))
+    heavy = graph.weighted_adjacency.toarray().astype(np.float64)
+    rows = slow_by_rarity(heavy)
+    assert found.walks[HEAVY_NEAR].toarray() == pytest.approx(rows([1]), abs=1e-5)
+    assert found.walks[HEAVY_WIDE].toarray() == pytest.approx(rows([1, 0.6, 0.36]), abs=1e-5)
+
+
+def test_weights_are_relative_to_their_layer_and_negative_ones_left_out():
+    graph = graph_of("x.a x.b 2", "x.b x.c 4", "x.c x.d -7", "y.a y.b 1e300", "z.a z.b -1")
+    found = relative_weights(graph)
+    assert found.nnz == 6
+    assert found[[0], [1]] == pytest.approx(2 / 3)
+    assert found[[1], [2]] == pytest.approx(4 / 3)
+    assert found[[4], [5]] == pytest.approx(1)
+
+
+@every_graph
+def test_without_direction_and_weights_the_further_walks_are_the_plain_ones(graph):
+    found, plain = Surroundings.of(graph, LinkDetails(True, True)), Surroundings.of(graph)
+    for name, same in ((FOLLOWED, NEAR), (FOLLOWERS, NEAR), (ALONG, FAR), (AGAINST, FAR), (HEAVY_WIDE, WIDE)):
+        assert found.walks[name].toarray() == pytest.approx(plain.walks[same].toarray(), abs=1e-6)
+    for name, rows in plain.walks.items():
+        assert same_entries(rows, found.walks[name])
+
+
+def test_nobody_who_was_not_asked_looks_at_direction_and_weights():
+    graph = GRAPHS["two layers"]
+    found, plain = Surroundings.of(directed(weighted(graph))), Surroundings.of(graph)
+    assert list(found.walks) == list(plain.walks)
+    assert list(found.shape) == list(plain.shape)
+    assert all(same_entries(rows, found.walks[name]) for name, rows in plain.walks.items())

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mpxgat.graph import MultiplexGraph
 from mpxgat.pairs import FloatArray, PairList, Pairs, Values
 
 Features = NDArray[np.float32]  # (k, f) of k pairs
@@ -23,6 +24,25 @@ class Column:
 
     name: str
     reason: str
+
+
+@dataclass(frozen=True)
+class LinkDetails:
+    """What of the links within layers a classifier learned from, beside that they are there.
+
+    A graph without direction or weights that it is asked about has links that go both ways and weigh 1.
+    """
+
+    direction: bool = False
+    weights: bool = False
+
+    @classmethod
+    def of(cls, graph: MultiplexGraph) -> LinkDetails:
+        """What the graph has."""
+        return cls(graph.intra_arcs is not None, graph.intra_weight is not None)
+
+
+PLAIN = LinkDetails()
 
 
 Columns = Mapping[Column, FloatArray]  # in the shape of the pairs

@@ -24,7 +24,13 @@ from mpxgat.matching.match import layer_pairs
 from mpxgat.models.evidence.attributes import NO_ATTRIBUTES, Attributes
 from mpxgat.models.evidence.features import DEGREES, Column, Features, column_names, matrix, matrix_of
 from mpxgat.models.evidence.surroundings import (
+    AGAINST,
+    ALONG,
     FAR,
+    FOLLOWED,
+    FOLLOWERS,
+    HEAVY_NEAR,
+    HEAVY_WIDE,
     NEAR,
     WIDE,
     SoftUnits,
@@ -45,6 +51,7 @@ from mpxgat.pairs import (
 )
 
 NEIGHBOURS, SURROUNDINGS = "shared neighbours", "similar surroundings"
+DIRECTION, WEIGHTS = "followed and followers", "neighbours by weight"
 COMPETITORS = "who else competes"
 SHAPE = "shape of the neighbourhood"
 COPIES, LAYERS = "copies known already", "how often the two layers share a unit"
@@ -57,6 +64,8 @@ _REASON = {
     NEAR: NEIGHBOURS,
     FAR: SURROUNDINGS,
     WIDE: SURROUNDINGS,
+    **dict.fromkeys((FOLLOWED, FOLLOWERS, ALONG, AGAINST), DIRECTION),
+    **dict.fromkeys((HEAVY_NEAR, HEAVY_WIDE), WEIGHTS),
 }  # of the similarities in which candidates compete
 KEPT = 8  # largest numbers of a node's candidates in a layer
 _BEST = 5  # of them, whose mean is compared with

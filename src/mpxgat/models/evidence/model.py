@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from typing import Any, Self
@@ -31,7 +31,7 @@ from mpxgat.models.evidence import inter_features, linear, surroundings, walks
 from mpxgat.models.evidence.attributes import NO_ATTRIBUTES, Attributes, canonical
 from mpxgat.models.evidence.classifier import Classifier, Hyperparameters
 from mpxgat.models.evidence.cold_start import likely_by_attributes
-from mpxgat.models.evidence.features import column_names, matrix
+from mpxgat.models.evidence.features import PLAIN, LinkDetails, column_names, matrix
 from mpxgat.models.evidence.inter_features import layer_prior
 from mpxgat.models.evidence.intra_features import IntraFeatures
 from mpxgat.models.evidence.linear import Linear
@@ -138,7 +138,7 @@ class Evidence(Model):
     description = (
         "structural evidence about a pair, weighed by what was learned on links hidden again; matches with reasons"
     )
-    reads = frozenset({"features"})  # by way of `anchored`
+    reads = frozenset({"features", "direction", "weights"})  # features by way of `anchored`
     _settings: EvidenceSettings
 
     def __init__(
@@ -252,10 +252,16 @@ class Evidence(Model):
             found |= {"compared": [str(each) for each in self.compared], "candidate_recall_by": dict(self._recall_by)}
         return found
 
+    def unread(self, graph: MultiplexGraph) -> list[str]:
+        """As of any model; walks do not go along links of negative weight."""
+        signed = graph.intra_weight is not None and bool((graph.intra_weight < 0).any())
+        return [*super().unread(graph), *(["negative weights"] if signed else [])]
+
     # ---- learning --------------------------------------------------------------------------------------
 
     def _learn(self, graph: MultiplexGraph, session: Session) -> None:
         self._prior = layer_prior(graph)
+        self._details = LinkDetails.of(graph)
         self._anchored = Anchored(seed=self.seed).fit(graph, session) if self._settings.embeddings != "none" else None
         within, across = (partial(_vectors, self._anchored, number) for number in (0, 1))  # workers need no more of us
         self._attributes = Attributes.of(graph, self._settings.compare)
@@ -275,7 +281,7 @@ class Evidence(Model):
 
     def _learn_inter(self, graph: MultiplexGraph, embed: Embedder, engine: Engine) -> LearnedInter | None:
         """From known links; where there are too few, from those that attributes make likely."""
-        around, settings = Surroundings.of(graph), self._settings
+        around, settings = Surroundings.of(graph, self._details), self._settings
         given = (settings, self.seed, engine, embed, self._attributes)
         if len(graph.inter) >= FEWEST_LINKS or not self._attributes.compared:
             return learn_inter(graph, around, self._prior, *given)
@@ -292,11 +298,12 @@ class Evidence(Model):
     def extend(self, graph: MultiplexGraph) -> Self:
         """The same classifiers for another graph (new nodes, units, links), without learning again; a new model.
 
-        Its layers must be those of the graph that was learned on.
+        Its layers must be those of the graph that was learned on. Direction and weights are read if that one had them;
+        in a graph without, links go both ways and weigh 1.
         """
         _check_same_layers(self.graph, graph)
         model = type(self)(seed=self.seed, **self.settings)
-        model._prior = self._prior
+        model._prior, model._details = self._prior, self._details
         model._rounds, model._others = self._rounds, self._others
         model._intra_classifier = self._intra_classifier
         model._validation, model._recall, model._recall_by = self._validation, self._recall, self._recall_by
@@ -304,7 +311,7 @@ class Evidence(Model):
         model._anchored = self._anchored.extend(graph) if self._anchored else None
         if self._rounds:
             learned = (self._rounds, self._others, self._settings.candidates, model._attributes)
-            model._joint = apply_rounds(graph, Surroundings.of(graph), self._prior, *learned)
+            model._joint = apply_rounds(graph, Surroundings.of(graph, self._details), self._prior, *learned)
         model._look_at(graph)
         model._graph = graph
         return model
@@ -313,7 +320,7 @@ class Evidence(Model):
         """Compute what is asked of a graph, beside what the rounds say."""
         self._units = KnownUnits.of(graph)
         vectors = self._anchored.horizontal if self._anchored else None
-        self._intra = IntraFeatures(graph, short_walks(graph), vectors, self._attributes)
+        self._intra = IntraFeatures(graph, short_walks(graph), vectors, self._attributes, self._details)
         self._rules = Rules().fit(graph)
         self._matching = EvidenceMatching(graph, self._joint) if self._joint else None
 
@@ -412,12 +419,15 @@ class Evidence(Model):
         }
         if self._attributes.comparisons:
             notes |= {"attributes": self._attributes.to_notes(), "candidate_recall_by": self._recall_by}
+        if self._details != PLAIN:
+            notes["link_details"] = asdict(self._details)
         return {**notes, "anchored": self._anchored._notes()} if self._anchored else notes
 
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
         self._prior = state["prior"]
         if self._prior.shape != (graph.n_layers, graph.n_layers) or not np.isfinite(self._prior).all():
             raise ValueError(f"the layers' prior has the shape {self._prior.shape} or a number that is not finite")
+        self._details = saved_details(notes.get("link_details", {}))
         baselines = {Rules.name}
         if self._settings.embeddings != "none":
             self._anchored = Anchored(seed=self.seed).restore(graph, _part(state, _ANCHORED), notes["anchored"])
@@ -436,8 +446,8 @@ class Evidence(Model):
         if bool(rounds) != bool(joint):
             raise ValueError("rounds and what they found go together, one is missing")
         if joint:
-            last = (self._rounds[-1], self._others, self._attributes)
-            self._joint = Joint.from_arrays(joint, graph, self._prior, *last)
+            seen, last = Surroundings.of(graph, self._details), (self._rounds[-1], self._others, self._attributes)
+            self._joint = Joint.from_arrays(joint, graph, seen, self._prior, *last)
         self._validation = checked_validation(notes["validation"], {self.name, *baselines})
         recall = notes["candidate_recall"]
         self._recall = None if recall is None else checked_share(recall, "candidate_recall")
@@ -486,7 +496,10 @@ def made_with(joint: Joint | None, intra: IntraFeatures) -> dict[str, Any]:
     """Versions, constants that change features or candidates, and the columns of both kinds of classifier."""
     return {
         "versions": {"mpxgat": __version__, **{name: version(name) for name in _LIBRARIES}},
-        "constants": walks.constants() | surroundings.constants() | inter_features.constants() | linear.constants(),
+        "constants": walks.constants()
+        | surroundings.constants(intra.details)
+        | inter_features.constants()
+        | linear.constants(),
         "columns": {"inter": joint.features.names if joint else [], "intra": column_names(intra.columns)},
     }
 
@@ -518,6 +531,15 @@ def check_made_with(saved: Mapping[str, Any], here: Mapping[str, Any]) -> None:
             raise SettingError(
                 f"the {kind} classifier has {len(learned)} columns, this version computes {len(names)}; {_AGAIN}"
             )
+
+
+def saved_details(saved: Any) -> LinkDetails:
+    """What a classifier learned from; ValueError unless these are truths by name."""
+    if not isinstance(saved, Mapping) or not all(isinstance(value, bool) for value in saved.values()):
+        raise ValueError(f"link_details is {quoted(saved)}, expected true or false by name")
+    if unknown := saved.keys() - asdict(PLAIN).keys():
+        raise ValueError(f"link_details has {quoted(min(unknown))}, expected {', '.join(asdict(PLAIN))}")
+    return LinkDetails(**saved)
 
 
 def checked_share(value: Any, what: str) -> float:

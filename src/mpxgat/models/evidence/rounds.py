@@ -179,6 +179,7 @@ class Joint:
         cls,
         arrays: Mapping[str, NDArray[Any]],
         graph: MultiplexGraph,
+        surroundings: Surroundings,
         prior: Numbers,
         last: Round,
         others: Round | None,
@@ -200,7 +201,7 @@ class Joint:
         if ((probability < 0) | (probability > 1)).any():
             raise ValueError("a probability of the round before lies outside 0 to 1")
         matching = _both_ways(before.astype(np.int64), probability, graph.n_nodes) if len(before) else None
-        features = InterFeatures(graph, Surroundings.of(graph), prior, matching, pairs, attributes=attributes)
+        features = InterFeatures(graph, surroundings, prior, matching, pairs, attributes=attributes)
         return cls(features, last, others, log_odds)
 
     @cached_property

@@ -4,6 +4,9 @@ With A the links within layers and P = D⁻¹A one random step, the walks are
 
     near P        far P + ½ P²        wide P + .6 P² + .36 P³
 
+In a directed network the same is done along the arcs and against them (their steps are in `_ALONG_STEPS`), and in a
+weighted one with steps in proportion to weights, beside the plain walks.
+
 A node visited by few says more than one visited by all: every column is divided by the root of its sum. The node itself
 is left out of its row. Only the largest entries of a row are kept, which bounds time and memory.
 
@@ -16,6 +19,7 @@ compared; a third layer where both are matched joins them as well.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,12 +29,19 @@ from scipy import sparse
 
 from mpxgat.graph import MultiplexGraph
 from mpxgat.kernels import largest_of_product, overlaps
+from mpxgat.models.evidence.features import PLAIN, LinkDetails
 from mpxgat.models.evidence.walks import by_rarity
-from mpxgat.pairs import unit_matrix
+from mpxgat.pairs import symmetric_matrix, unit_matrix
 
 NEAR, FAR, WIDE = "near", "far", "wide"
 TRIANGLES = "triangles"
 _STEPS = {NEAR: (1.0,), FAR: (1.0, 0.5), WIDE: (1.0, 0.6, 0.36)}
+FOLLOWED, ALONG = "followed", "along the arcs"
+FOLLOWERS, AGAINST = "followers", "against the arcs"
+_ALONG_STEPS = {FOLLOWED: (1.0,), ALONG: (1.0, 0.5)}
+_AGAINST_STEPS = {FOLLOWERS: (1.0,), AGAINST: (1.0, 0.5)}
+HEAVY_NEAR, HEAVY_WIDE = "near by weight", "wide by weight"
+_HEAVY_STEPS = {HEAVY_NEAR: (1.0,), HEAVY_WIDE: _STEPS[WIDE]}
 _SHARED = 0.5  # of a match that lies in the unit of either node
 _LARGEST, _FEWEST, _MOST = 256, 32, 2_000_000  # entries of a row, and about as many in all
 
@@ -40,9 +51,14 @@ def entries_kept(n_nodes: int) -> int:
     return min(_LARGEST, max(_FEWEST, _MOST // max(n_nodes, 1)))
 
 
-def constants() -> dict[str, float]:
+def constants(details: LinkDetails = PLAIN) -> dict[str, float]:
     """What changes the rows, by name: a classifier that learned with other values does not fit."""
-    steps = ((name, n, weight) for name, weights in _STEPS.items() for n, weight in enumerate(weights, 1))
+    all_steps = _STEPS
+    if details.direction:
+        all_steps = all_steps | _ALONG_STEPS | _AGAINST_STEPS
+    if details.weights:
+        all_steps = all_steps | _HEAVY_STEPS
+    steps = ((name, n, weight) for name, weights in all_steps.items() for n, weight in enumerate(weights, 1))
     return {f"surroundings.{name}, step {n}": weight for name, n, weight in steps} | {
         "surroundings.shared": _SHARED,
         "surroundings.largest entries": _LARGEST,
@@ -69,22 +85,23 @@ class Surroundings:
     shape: dict[str, NDArray[np.float32]]
 
     @classmethod
-    def of(cls, graph: MultiplexGraph) -> Surroundings:
-        """Weights are not looked at."""
+    def of(cls, graph: MultiplexGraph, details: LinkDetails = PLAIN) -> Surroundings:
+        """Direction and weights are looked at as far as ``details`` say, whatever the graph has."""
         largest = min(_LARGEST, 2 * entries_kept(graph.n_nodes))
         links = sparse.csr_array(graph.adjacency, dtype=np.float32)
         links.data[:] = 1
-        step = sparse.csr_array(_over(links.sum(axis=1)) @ links)
-        powers = [step]
-        for _ in range(2):
-            powers.append(largest_of_product(step, powers[-1], largest))
-        nodes = np.arange(graph.n_nodes)
-        walks = {
-            name: by_rarity(sum(weight * power for weight, power in zip(weights, powers, strict=False)), nodes, largest)
-            for name, weights in _STEPS.items()
-        }
+        step = _step(links)
+        walks, shape = _walks(step, _STEPS, largest), _neighbourhood_shape(links)
+        if details.direction:
+            out, back = graph.arcs, sparse.csr_array(graph.arcs.T)
+            walks |= _walks(_step(out), _ALONG_STEPS, largest) | _walks(_step(back), _AGAINST_STEPS, largest)
+            shape |= _shape_of_arcs(out, back)
+        if details.weights:
+            heavy = relative_weights(graph)
+            walks |= _walks(_step(heavy), _HEAVY_STEPS, largest)
+            shape["strength"] = np.log1p(heavy.sum(axis=1)).astype(np.float32)
         degree = np.log1p(graph.degree).astype(np.float32)
-        return cls(links, walks, degree, step @ degree, _neighbourhood_shape(links))
+        return cls(links, walks, degree, step @ degree, shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +132,48 @@ class SoftUnits:
         """Matrix and presence of the units that lie in two layers at least: no other joins two layers."""
         several = np.flatnonzero((self.present > 0).sum(axis=1) > 1)
         return sparse.csr_array(self.matrix[:, several]), self.present[several]
+
+
+def relative_weights(graph: MultiplexGraph) -> sparse.csr_array:
+    """(n, n) weights of the intra links as shares of their mean in the layer, float32; negative ones are left out."""
+    weight = np.maximum(np.ones(graph.n_intra) if graph.intra_weight is None else graph.intra_weight, 0)
+    layer = graph.node_layer[graph.intra[:, 0]]
+    largest = np.zeros(graph.n_layers)
+    np.maximum.at(largest, layer, weight)
+    weight = np.divide(weight, largest[layer], out=np.zeros_like(weight), where=weight > 0)  # sums may be too large
+    total, count = np.zeros(graph.n_layers), np.zeros(graph.n_layers)
+    np.add.at(total, layer, weight)
+    np.add.at(count, layer, weight > 0)
+    weight *= np.divide(count, total, out=np.zeros_like(total), where=total > 0)[layer]
+    there = weight > 0
+    return symmetric_matrix(graph.intra[there], weight[there], graph.n_nodes)
+
+
+def _step(links: sparse.csr_array) -> sparse.csr_array:
+    """(n, n) float32 to a neighbour, in proportion to the entries of its link; a node without any goes nowhere."""
+    return sparse.csr_array(_over(links.sum(axis=1)) @ links)
+
+
+def _walks(step: sparse.csr_array, weights: Mapping[str, Sequence[float]], largest: int) -> dict[str, sparse.csr_array]:
+    """By name: sums of the powers of a step, each with its weight, as rows by rarity."""
+    powers = [step]
+    for _ in range(max(map(len, weights.values())) - 1):
+        powers.append(largest_of_product(step, powers[-1], largest))
+    nodes = np.arange(step.shape[0])
+    return {
+        name: by_rarity(sum(weight * power for weight, power in zip(each, powers, strict=False)), nodes, largest)
+        for name, each in weights.items()
+    }
+
+
+def _shape_of_arcs(out: sparse.csr_array, back: sparse.csr_array) -> dict[str, NDArray[np.float32]]:
+    """By name: (n,) log(1 + number) of a node's arcs."""
+    numbers = {
+        "followed": out.sum(axis=1),
+        "followers": back.sum(axis=1),
+        "mutual ties": out.multiply(back).sum(axis=1),
+    }
+    return {name: np.log1p(number).astype(np.float32) for name, number in numbers.items()}
 
 
 def _neighbourhood_shape(links: sparse.csr_array) -> dict[str, NDArray[np.float32]]:

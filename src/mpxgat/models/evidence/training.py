@@ -19,7 +19,7 @@ from mpxgat.metrics import auc
 from mpxgat.models.anchored import Anchored
 from mpxgat.models.evidence.attributes import NO_ATTRIBUTES, Attributes
 from mpxgat.models.evidence.classifier import Classifier, Hyperparameters, Scores
-from mpxgat.models.evidence.features import Features, matrix_of
+from mpxgat.models.evidence.features import Features, LinkDetails, matrix_of
 from mpxgat.models.evidence.intra_features import IntraFeatures
 from mpxgat.models.evidence.rounds import EVIDENCE, FEWEST_LINKS
 from mpxgat.models.evidence.walks import short_walks
@@ -127,7 +127,8 @@ def _intra_fold(
     pairs = np.concatenate([links, non_links])
     label = np.arange(len(pairs)) < len(links)
     vectors = embed(hidden.graph)
-    features = IntraFeatures(hidden.graph, short_walks(hidden.graph), vectors, attributes)
+    details = LinkDetails.of(graph)
+    features = IntraFeatures(hidden.graph, short_walks(hidden.graph), vectors, attributes, details)
     baselines = {Rules.name: Rules().fit(hidden.graph).score(pairs)}
     if vectors is not None:
         baselines = {Anchored.name: PairList(pairs).dots(vectors), **baselines}
