@@ -91,8 +91,10 @@ def test_a_network_without_links_to_hide_gets_the_first_contender():
     assert model.chosen.name == "evidence"
 
 
-def test_it_has_no_settings():
-    assert list(signature(Auto).parameters) == ["seed"]
+def test_its_one_setting_is_what_is_compared():
+    assert list(signature(Auto).parameters) == ["seed", "compare"]
+    assert Auto().settings == {}
+    assert Auto(compare=["city:category"]).settings == {"compare": "city:category"}
     with pytest.raises(TypeError, match="hidden"):
         Auto(hidden=3)
 

@@ -166,7 +166,7 @@ def with_details(graph):
 
 
 def detailed(graph):
-    return IntraFeatures(graph, short_walks(graph), None, DETAILS)
+    return IntraFeatures(graph, short_walks(graph), None, details=DETAILS)
 
 
 @every_graph
@@ -232,7 +232,7 @@ def test_the_columns_are_there_if_they_were_learned_from_whatever_the_graph_has(
     graph = GRAPHS["two layers"]
     plain, more = (
         features_of(with_details(graph)),
-        IntraFeatures(graph, short_walks(graph), vectors_for(graph), DETAILS),
+        IntraFeatures(graph, short_walks(graph), vectors_for(graph), details=DETAILS),
     )
     assert column_names(plain.columns) == column_names(features_of(graph).columns)
     assert len(column_names(more.columns)) > len(column_names(plain.columns))

@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import asdict, replace
 from inspect import signature
 
 import numpy as np
@@ -675,8 +675,10 @@ def test_the_signature_has_the_settings_and_their_defaults():
     parameters = dict(signature(Evidence).parameters)
     assert parameters.pop("seed").default == 0
     assert all(each.kind is each.KEYWORD_ONLY for each in parameters.values())
-    assert {name: each.default for name, each in parameters.items()} == EvidenceSettings().to_dict()
-    assert {name: each.annotation for name, each in parameters.items()} == EvidenceSettings.__annotations__
+    assert {name: each.default for name, each in parameters.items()} == asdict(EvidenceSettings())
+    assert parameters.pop("compare").annotation == "str | Sequence[str] | Mapping[str, Kind]"
+    kept = {name: kind for name, kind in EvidenceSettings.__annotations__.items() if name != "compare"}
+    assert {name: each.annotation for name, each in parameters.items()} == kept
     with pytest.raises(TypeError, match="colour"):
         Evidence(colour="red")
 

@@ -176,8 +176,8 @@ def looked(monkeypatch):
     found = []
 
     class Spy(InterFeatures):
-        def __init__(self, graph, surroundings, prior, matching, candidates, barred=None):
-            super().__init__(graph, surroundings, prior, matching, candidates, barred)
+        def __init__(self, graph, surroundings, prior, matching, *rest, **further):
+            super().__init__(graph, surroundings, prior, matching, *rest, **further)
             found.append((graph, matching, self))
 
     monkeypatch.setattr(rounds_module, "InterFeatures", Spy)

@@ -183,7 +183,7 @@ class Joint:
         prior: Numbers,
         last: Round,
         others: Round | None,
-        attributes: Attributes,
+        attributes: Attributes = NO_ATTRIBUTES,
     ) -> Joint:
         """What `to_arrays` gave; ValueError if it is not."""
         pairs, log_odds = arrays["pairs"].astype(np.int64), arrays["log_odds"]
@@ -237,7 +237,7 @@ def apply_rounds(
     rounds: Sequence[Round],
     others: Round | None,
     candidates: int,
-    attributes: Attributes,
+    attributes: Attributes = NO_ATTRIBUTES,
     matching: sparse.csr_array | None = None,
 ) -> Joint:
     """What rounds that were learned elsewhere say about a graph, or about a soft matching of it to begin with."""
