@@ -125,8 +125,8 @@ def propose(kind: str, nodes: int, k: int, seed: int) -> Record:
 
 
 def measure(options: argparse.Namespace) -> Record:
-    """All kinds, each piece of work in a process of its own."""
-    speeds = [_child(["pairs", kind], options) for kind in KINDS]
+    """Each piece of work in a process of its own."""
+    speeds = [_child(["pairs", kind], options) for kind in options.kinds]
     for speed in speeds:
         speed["pairs_per_second"] = round(speed["pairs"] / speed["seconds"])
     together = sum(speed["pairs"] for speed in speeds) / sum(speed["seconds"] for speed in speeds)
@@ -135,7 +135,7 @@ def measure(options: argparse.Namespace) -> Record:
         "threads": threads(),
         "pairs": speeds,
         "attribute_pairs_per_second": round(together),
-        "proposals": [_child(["proposals", kind], options) for kind in PROPOSING],
+        "proposals": [_child(["proposals", kind], options) for kind in options.kinds if kind in PROPOSING],
     }
 
 
@@ -149,6 +149,7 @@ def _child(work: list[str], options: argparse.Namespace) -> Record:
 def arguments() -> argparse.ArgumentParser:
     """What the command line takes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), metavar="KIND")
     parser.add_argument("--nodes", type=int, default=100_000, help="of each of the two layers")
     parser.add_argument("--pairs", type=int, default=1_000_000, help="that are compared")
     parser.add_argument("--k", type=int, default=10, help="most similar of every node")

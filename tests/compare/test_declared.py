@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from mpxgat import compare
 from mpxgat.compare import KINDS, Comparison, Kind, parse, parse_all, read_declarations
 from mpxgat.errors import InputError, SettingError
+from tests.matching.doubles import steady
 
 columns = st.text(min_size=1)
 comparisons = st.builds(
@@ -17,11 +18,13 @@ comparisons = st.builds(
 )
 
 
+@steady
 @given(comparisons)
 def test_what_is_written_is_read(comparison):
     assert parse(str(comparison)) == comparison
 
 
+@steady
 @given(st.lists(comparisons, unique_by=lambda comparison: comparison.column))
 def test_several_are_separated_by_commas(several):
     assert parse_all(",".join(map(str, several))) == tuple(several)
@@ -90,6 +93,12 @@ def test_a_column_is_compared_once():
 def test_a_kind_must_be_one():
     with pytest.raises(SettingError, match="column 'a' has '3', expected a kind: text"):
         parse_all({"a": 3})
+
+
+@pytest.mark.parametrize("declared", [3, None, [3], ["a:text", None], {"a:text"}])
+def test_what_is_no_list_of_texts_is_refused(declared):
+    with pytest.raises(SettingError, match="declares no comparisons, expected texts as username:text, or a mapping"):
+        parse_all(declared)
 
 
 def test_declarations_stand_in_a_file(tmp_path):

@@ -14,6 +14,7 @@ from mpxgat.compare.similar import nearest_nodes
 from mpxgat.errors import DataWarning, SettingError
 from mpxgat.pairs import PairList
 from tests.compare.doubles import all_pairs, graph_of
+from tests.matching.doubles import steady
 
 
 def compared(kind, values, form=None):
@@ -148,6 +149,7 @@ def test_a_feature_is_a_number():
         parse("v:*:number").prepare(graph)
 
 
+@steady
 @given(
     st.lists(st.integers(-9, 9), min_size=1, max_size=9),
     st.lists(st.integers(-9, 9), min_size=1, max_size=9),
@@ -172,6 +174,7 @@ def test_neighbours_are_proposed_only_where_values_are_nearly_unique():
     assert not len(compared("number", shared).proposals(ours, theirs, 2))
 
 
+@steady
 @given(st.lists(st.floats(-1e100, 1e100), min_size=1, max_size=8))
 def test_similarity_falls_as_the_difference_grows(values):
     found = compared("number", [repr(value) for value in values])

@@ -14,6 +14,7 @@ from mpxgat.compare import parse
 from mpxgat.compare.words import gram_rows, one_spelling, without_accents, words_of
 from mpxgat.pairs import PairList
 from tests.compare.doubles import all_pairs, graph_of
+from tests.matching.doubles import steady
 
 
 def compared(kind, *values):
@@ -48,6 +49,7 @@ def plain_grams(text):
     return grams
 
 
+@steady
 @given(st.lists(st.text(min_size=1).map(lambda text: one_spelling(text)[0]).filter(bool), min_size=1, max_size=8))
 def test_n_grams_against_plain_counters(texts):
     counted = [plain_grams(text) for text in texts]

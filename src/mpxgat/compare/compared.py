@@ -57,7 +57,8 @@ class Compared(ABC):
     def proposals(self, ours: IntArray, theirs: IntArray, k: int) -> NDArray[np.int64]:
         """Pairs that are alike: up to k most similar of every node of ``ours`` (r,) and of ``theirs`` (c,).
 
-        As keys row * c + column of places in these, ascending, none twice; none of similarity 0.
+        As keys row * c + column of places in these, ascending, none twice; none of similarity 0. A node is most similar
+        to itself: where both sides have it, that is one of its k.
         """
         rows, cols = np.flatnonzero(self.there[ours]), np.flatnonzero(self.there[theirs])
         if k < 1 or not len(rows) or not len(cols):

@@ -144,8 +144,10 @@ def parse_all(declared: str | Sequence[str] | Mapping[str, Kind | str]) -> tuple
         found = [parse(part) for part in _PART.findall(declared) if part.strip()]
     elif isinstance(declared, Mapping):
         found = [_of_column(column, kind) for column, kind in declared.items()]
-    else:
+    elif isinstance(declared, Sequence) and all(isinstance(part, str) for part in declared):
         found = [parse(part) for part in declared]
+    else:
+        raise SettingError(f"{quoted(declared)} declares no comparisons, expected texts as username:text, or a mapping")
     seen: set[str] = set()
     for comparison in found:
         if comparison.column in seen:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from mpxgat.kernels import largest_of_product
 from mpxgat.pairs import FloatArray, Values
@@ -78,7 +79,8 @@ def _largest_dense(left: FloatArray, right: FloatArray, k: int) -> tuple[NDArray
         row, place = np.nonzero(np.take_along_axis(products, best, axis=1) > 0)
         return row + start, best[row, place]
 
-    blocks = side_by_side(of_block, range(0, len(left), step))
+    with threadpool_limits(1, user_api="blas"):  # several threads would add in another order
+        blocks = side_by_side(of_block, range(0, len(left), step))
     nothing = np.empty(0, dtype=np.int64)
     rows, cols = (np.concatenate([nothing, *found]) for found in zip(*blocks, strict=True))
     return rows, cols
