@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from mpxgat.errors import GraphError, quoted
-from mpxgat.pairs import NODE_DTYPE, label_components, links_among, pair_keys, symmetric_matrix
+from mpxgat.pairs import NODE_DTYPE, label_components, links_among, no_pairs, pair_keys, symmetric_matrix
 from mpxgat.stats import GraphStats, graph_stats
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -110,6 +110,8 @@ class MultiplexGraph:
     *_weight        (m,) and (q,) finite weights, or None where every link weighs 1
     *_features      features of the nodes for MPXGAT's horizontal and vertical part
     attributes      further columns of text about the nodes (labels and the like); models do not read them
+    apart           (a, 2) pairs of nodes of two layers that are known to be different units, as they were said: in the
+                    order of links. What follows for other nodes of their units, `mpxgat.pairs.KnownUnits` tells
     """
 
     layers: tuple[str, ...]
@@ -122,13 +124,14 @@ class MultiplexGraph:
     horizontal_features: Features | None = None
     vertical_features: Features | None = None
     attributes: Mapping[str, pa.LargeStringArray] = field(default_factory=dict)
+    apart: NDArray[np.int32] = field(default_factory=no_pairs)
 
     def __post_init__(self) -> None:
         for name in ("intra_weight", "inter_weight"):
             weight = getattr(self, name)
             if weight is not None and (weight == 1).all():
                 object.__setattr__(self, name, None)
-        for name in ("layer_start", "intra", "inter", "intra_weight", "inter_weight"):
+        for name in ("layer_start", "intra", "inter", "intra_weight", "inter_weight", "apart"):
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, frozen(value))
@@ -258,7 +261,10 @@ class MultiplexGraph:
     # ---- other graphs made from this one -----------------------------------------------------------
 
     def subgraph(self, nodes: ArrayLike) -> MultiplexGraph:
-        """The graph on ``nodes`` (positions or a mask) with the links among them; empty layers vanish."""
+        """The graph on ``nodes`` (positions or a mask) with the links among them; empty layers vanish.
+
+        Of what is known to be one unit or different, what was said of two nodes that stay is kept.
+        """
         keep = np.zeros(self.n_nodes, dtype=bool)
         wanted = np.asarray(nodes)
         if wanted.size:  # an empty list has no type that could index
@@ -268,6 +274,7 @@ class MultiplexGraph:
         counts = np.bincount(self.node_layer[kept], minlength=self.n_layers)
         intra, intra_weight = links_among(self.intra, self.intra_weight, keep, position)
         inter, inter_weight = links_among(self.inter, self.inter_weight, keep, position)
+        apart, _ = links_among(self.apart, None, keep, position)
         return MultiplexGraph(
             layers=tuple(name for name, count in zip(self.layers, counts, strict=True) if count),
             layer_start=np.concatenate([[0], np.cumsum(counts[counts > 0])]).astype(np.int64),
@@ -279,6 +286,7 @@ class MultiplexGraph:
             horizontal_features=self.horizontal_features and self.horizontal_features.take(kept),
             vertical_features=self.vertical_features and self.vertical_features.take(kept),
             attributes={name: column.take(pa.array(kept)) for name, column in self.attributes.items()},
+            apart=apart,
         )
 
     def layer(self, layer: str) -> MultiplexGraph:
@@ -292,9 +300,16 @@ class MultiplexGraph:
         labels = self.component_labels()
         return self.subgraph(labels == np.bincount(labels).argmax())
 
-    def without(self, *, intra: ArrayLike | None = None, inter: ArrayLike | None = None) -> MultiplexGraph:
-        """The same nodes without the given links, each a (k, 2) array of pairs; GraphError if one is no link."""
+    def without(
+        self, *, intra: ArrayLike | None = None, inter: ArrayLike | None = None, apart: ArrayLike | None = None
+    ) -> MultiplexGraph:
+        """The same nodes without the given links, and pairs known to be different; the rest stays.
+
+        Each is a (k, 2) array of pairs; GraphError if one is not there.
+        """
         changes: dict[str, Any] = {}
+        if apart is not None:
+            changes["apart"] = np.delete(self.apart, self.link_rows("apart", apart), axis=0)
         for kind, pairs in (("intra", intra), ("inter", inter)):
             if pairs is None:
                 continue
@@ -311,7 +326,10 @@ class MultiplexGraph:
         return replace(self, intra_weight=None, inter_weight=None)
 
     def link_rows(self, kind: str, pairs: ArrayLike) -> NDArray[np.int64]:
-        """(k,) the rows of ``intra`` or ``inter`` (say which) that hold (k, 2) pairs; GraphError if one is no link."""
+        """(k,) the rows of ``intra``, ``inter`` or ``apart`` (say which) that hold (k, 2) pairs.
+
+        GraphError if one is not there.
+        """
         pairs = np.asarray(pairs).reshape(-1, 2)
         outside = np.flatnonzero(((pairs < 0) | (pairs >= self.n_nodes)).any(axis=1))
         if len(outside):
@@ -324,13 +342,15 @@ class MultiplexGraph:
         found[found] = known[rows[found]] == wanted[found]
         if not found.all():
             first, second = (self.nodes[int(i)] for i in pairs[np.flatnonzero(~found)[0]])
+            if kind == "apart":
+                raise GraphError(f"{describe(first)} and {describe(second)} are not said to be different")
             raise GraphError(f"no {kind} link joins {describe(first)} and {describe(second)}")
         return rows
 
     # ---- identity ----------------------------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
-        """Same network in every respect: nodes, links, weights, features, attributes."""
+        """Same network in every respect: nodes, links, weights, features, attributes, what is known to be different."""
         if not isinstance(other, MultiplexGraph):
             return NotImplemented
         return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
@@ -347,12 +367,17 @@ class MultiplexGraph:
         return digest.hexdigest()
 
     def fingerprint(self) -> str:
-        """SHA-256 over layers, nodes, links, weights and features: the same network gives the same text."""
+        """SHA-256 over layers, nodes, links, weights, features and pairs known to be different.
+
+        The same network gives the same text.
+        """
         digest = hashlib.sha256(self.node_fingerprint().encode())
         for part in (self.horizontal_features, self.vertical_features):
             digest.update(b"-" if part is None else repr(part.names).encode() + part.values.tobytes())
         for array in (self.intra, self.inter, self.intra_weight, self.inter_weight):
             digest.update(b"-" if array is None else str(array.shape).encode() + array.tobytes())
+        if len(self.apart):
+            digest.update(b"apart" + str(self.apart.shape).encode() + self.apart.tobytes())
         return digest.hexdigest()
 
 

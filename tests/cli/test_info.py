@@ -24,7 +24,7 @@ def test_json_of_a_file(tmp_path):
     assert result.stderr == ""
     value = json.loads(result.stdout)
     keys = ["name", "layers", "units", "nodes", "intra_links", "inter_links", "weighted", "horizontal_features"]
-    assert list(value) == [*keys, "vertical_features", "per_layer", "overlap", "units_by_layers"]
+    assert list(value) == [*keys, "vertical_features", "per_layer", "overlap", "units_by_layers", "apart"]
     assert value["name"] == str(path)
     assert [value[key] for key in keys[1:7]] == [2, 3, 5, 3, 2, True]
     assert value["per_layer"][0]["mean_degree"] == pytest.approx(4 / 3)

@@ -17,6 +17,7 @@ from mpxgat.cli.options import (
     AddressOption,
     BatchOption,
     ConfigOption,
+    DifferentOption,
     EngineOption,
     EpochsOption,
     FormatOption,
@@ -27,6 +28,7 @@ from mpxgat.cli.options import (
     PublishedOption,
     SetOption,
     WorkersOption,
+    add_different,
     chosen_engine,
     chosen_model,
     chosen_split,
@@ -80,6 +82,7 @@ def evaluate(
     engine: EngineOption = None,
     address: AddressOption = None,
     workers: WorkersOption = None,
+    different: DifferentOption = None,
     format: FormatOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -92,7 +95,7 @@ def evaluate(
     name = chosen_model(model, config, _MODEL)
     made = make_model(name, **settings)  # a wrong name or setting is reported before anything is read
     with progress(f"reading {data}", quiet=json):
-        label, splits = _splits(data, format, (protocol, known, hidden), first_seed, seeds)
+        label, splits = _splits(data, (format, different), (protocol, known, hidden), first_seed, seeds)
     note_unread(made, splits[0].train)
     if jobs is None and not runs_on.always and splits[0].train.n_nodes >= _WORTH_PROCESSES:
         runs_on = chosen_engine(engine, address, workers, os.cpu_count() or 1)
@@ -152,25 +155,29 @@ def _ranked_ways(split: Split) -> dict[str, str] | None:
 
 def _splits(
     data: str,
-    format: str | None,
+    reading: tuple[str | None, Path | None],
     hiding: tuple[str | None, str | None, Path | None],
     first_seed: int | None,
     seeds: int,
 ) -> tuple[str, list[Split]]:
-    """Label and splits: the one in the file, or one for each seed; ``hiding`` is protocol, known and hidden."""
+    """Label and splits: the one in the file, or one for each seed.
+
+    ``reading`` is format and pairs known to be different, ``hiding`` protocol, known and hidden.
+    """
     from mpxgat.splits import load_split
 
-    protocol, known, hidden = hiding
+    (format, different), (protocol, known, hidden) = reading, hiding
     given = {"--protocol": protocol, "--known": known, "--hidden": hidden, "--first-seed": first_seed}
     if data.endswith(SPLIT_SUFFIX):
         if seeds > 1:
             raise SettingError(f"{data} is one split, expected --seeds 1 with it")
-        for option, value in (given | {"--format": format}).items():
+        for option, value in (given | {"--format": format, "--different": different}).items():
             if value is not None:
                 raise SettingError(f"{option} {quoted(value)} with a saved split, which is made already; expected none")
         return Path(data).name, [load_split(data)]
     choice = chosen_split(protocol, known, hidden)  # what is wrong is reported before anything is read
     graph, label = load_data(data, format)
+    graph = add_different(graph, different)
     first = first_seed or 0
     return label, choice.splits(graph, range(first, first + seeds))
 

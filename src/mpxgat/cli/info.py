@@ -138,6 +138,7 @@ def _print_sizes(stats: GraphStats) -> None:
             "nodes": stats.nodes,
             "intra links": f"{stats.intra_links:,} ({'weighted' if stats.weighted else 'unweighted'})",
             "inter links": stats.inter_links,
+            **({"known to be different": f"{stats.apart:,} pair(s)"} if stats.apart else {}),
             **({"features": features} if stats.horizontal_features or stats.vertical_features else {}),
         }
     )

@@ -14,6 +14,7 @@ from mpxgat.cli.options import (
     BatchOption,
     ConfigOption,
     DataArgument,
+    DifferentOption,
     EngineOption,
     EpochsOption,
     FormatOption,
@@ -22,6 +23,7 @@ from mpxgat.cli.options import (
     PublishedOption,
     SetOption,
     WorkersOption,
+    add_different,
     chosen_engine,
     chosen_model,
     load_data,
@@ -62,6 +64,7 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the run in the folder; what is not given is as it was begun.")
     ] = False,
+    different: DifferentOption = None,
     format: FormatOption = None,
     json: JsonOption = False,
     save_every: Annotated[float, typer.Option(min=0, hidden=True, help="Seconds between checkpoints.")] = 20.0,
@@ -82,12 +85,13 @@ def train(
     try:
         with progress(f"reading {data}", quiet=json):
             graph, label = load_data(data, format)
+            graph = add_different(graph, different)
         note_unread(made, graph)
         with folder.locked():
             _train(folder, made, graph, label, side_by_side, save_every, quiet=json)
     except KeyboardInterrupt:
         if folder.holds_run() and not folder.finished:
-            print_note(_how_to_go_on(folder, data, format), limit=4000)
+            print_note(_how_to_go_on(folder, data, format, different), limit=4000)
         raise
     if json:
         print_json(folder.to_record())
@@ -144,8 +148,14 @@ def _train(
     folder.finish(model)
 
 
-def _how_to_go_on(folder: RunFolder, data: str, format: str | None) -> str:
-    words = ["mpxgat", "train", data, "-o", str(folder.path), *(["--format", format] if format else []), "--resume"]
+def _how_to_go_on(folder: RunFolder, data: str, format: str | None, different: Path | None) -> str:
+    given = [
+        word
+        for name, value in (("--format", format), ("--different", different))
+        if value
+        for word in (name, str(value))
+    ]
+    words = ["mpxgat", "train", data, "-o", str(folder.path), *given, "--resume"]
     return f"the run is not finished; continue with: {shlex.join(words)}"
 
 

@@ -351,7 +351,7 @@ FORMAT = Format(
     description="muxViz / CoMuNe lab edges (layer node node weight), with _layers.txt and _nodes.txt beside",
     read=read_edges,
     write=write_shortest,
-    leaves_out=frozenset({"features"}),
+    leaves_out=frozenset({"features", "apart"}),
     beside=companions,
 )
 EXTENDED_FORMAT = Format(
@@ -360,6 +360,6 @@ EXTENDED_FORMAT = Format(
     description="muxViz extended edges (node layer node layer weight), with _layers.txt and _nodes.txt beside",
     read=read_extended,
     write=write_extended,
-    leaves_out=frozenset({"features"}),
+    leaves_out=frozenset({"features", "apart"}),
     beside=companions,
 )

@@ -21,6 +21,7 @@ import pyarrow as pa
 from mpxgat.build import EdgeTable, NodeTable, RowError, build, link_by_id, links_of_shared_ids
 from mpxgat.errors import GraphError, InputError, OutputError, listed, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph, Node, describe
+from mpxgat.io.registry import say_apart_left_out
 
 Anchor = tuple[tuple[Hashable, Hashable], tuple[Hashable, Hashable]]
 _EXPLICIT = "explicit"  # graph attribute "inter": the inter links are the edges, even if there are none
@@ -51,6 +52,7 @@ def from_networkx(
 
 def to_networkx(graph: MultiplexGraph) -> nx.Graph:
     """One graph of nodes (id, layer) and edges with ``kind`` ("intra" or "inter") and ``weight``."""
+    say_apart_left_out(graph)
     result = nx.Graph(inter=_EXPLICIT)
     result.add_nodes_from((tuple(node), data) for node, data in _nodes_with_data(graph, {"layer", "unit"}))
     keys = [tuple(node) for node in graph.nodes]
@@ -68,6 +70,7 @@ def to_networkx_layers(graph: MultiplexGraph) -> dict[str, nx.Graph]:
     Where the ids do not tell the inter links, the graphs' attribute ``inter`` says so, and `from_networkx` takes
     them only with anchors: linking shared ids would bring back what a training graph hides.
     """
+    say_apart_left_out(graph)
     told = {} if np.array_equal(links_of_shared_ids(graph), graph.inter) else {"inter": _EXPLICIT}
     result: dict[str, nx.Graph] = {layer: nx.Graph(**told) for layer in graph.layers}
     for node, data in _nodes_with_data(graph, set()):

@@ -1,4 +1,5 @@
-"""The two tables of `mpxgat.io.tables` as Parquet files: ``X.parquet`` the edges, ``X.nodes.parquet`` the nodes.
+"""The tables of `mpxgat.io.tables` as Parquet files: ``X.parquet`` the edges, ``X.nodes.parquet`` the nodes, and
+``X.apart.parquet`` the pairs known to be different.
 
 ``X.edges.parquet`` also goes with ``X.nodes.parquet``. Ids and layers are text or whole numbers, weights and
 features are numbers; in a column of units or attributes a value may be missing (null).
@@ -29,7 +30,7 @@ from mpxgat.graph import MultiplexGraph
 from mpxgat.io.columns import first_repeated
 from mpxgat.io.files import most_unpacked, read_bytes, write_files
 from mpxgat.io.registry import Format
-from mpxgat.io.tables import edges_of, nodes_of, nodes_path, read_tables
+from mpxgat.io.tables import apart_path, nodes_path, read_tables, tables_of
 
 _SUFFIX = ".parquet"
 _MAGIC = b"PAR1"
@@ -89,14 +90,14 @@ class ParquetTable:
 
 
 def read_parquet(path: Path) -> MultiplexGraph:
-    """Read the edges at ``path`` and the nodes beside it, if they are there."""
+    """Read the edges at ``path``, and nodes and pairs known to be different beside it, if they are there."""
     return read_tables(path, _SUFFIX, read_parquet_table)
 
 
 def write_parquet(graph: MultiplexGraph, path: Path) -> list[Path]:
-    """Write edges and nodes."""
-    nodes = nodes_path(path, _SUFFIX)[0]
-    return write_files({path: parquet_bytes(edges_of(graph)), nodes: parquet_bytes(nodes_of(graph, path))})
+    """Write the tables."""
+    tables = tables_of(graph, path, _SUFFIX)
+    return write_files({place: parquet_bytes(table) for place, table in tables.items()})
 
 
 def read_parquet_table(path: Path) -> ParquetTable:
@@ -465,4 +466,5 @@ FORMAT = Format(
     read=read_parquet,
     write=write_parquet,
     beside=lambda path: [nodes_path(path, _SUFFIX)],
+    apart=lambda path: apart_path(path, _SUFFIX),
 )

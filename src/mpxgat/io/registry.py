@@ -21,8 +21,9 @@ class Format:
     """A file format. ``read`` names file and line in its errors; ``write`` returns the files it wrote.
 
     A writer refuses (OutputError) links and ids the format cannot hold; of the rest, ``leaves_out`` says
-    which parts ("weights", "features", "attributes") it drops. ``beside`` gives, for each kind of
-    file that belongs to a file of this format, the places it is looked for; it is written to the first.
+    which parts ("weights", "features", "attributes", "apart") it drops. ``beside`` gives, for each kind of
+    file that belongs to a file of this format, the places it is looked for; it is written to the first. ``apart`` gives
+    these places for pairs known to be different, if they have a file of their own, written only if there are any.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Format:
     write: Callable[[MultiplexGraph, Path], list[Path]]
     leaves_out: frozenset[str] = frozenset()
     beside: Callable[[Path], Sequence[Sequence[Path]]] = lambda path: ()
+    apart: Callable[[Path], Sequence[Path]] = lambda path: ()
 
 
 FORMATS: dict[str, Format] = {}
@@ -92,6 +94,12 @@ def check_spelling(graph: MultiplexGraph, path: Path) -> None:
                 f"byte-order mark, such as {one!a} and {other!a}: read as different ones",
                 path,
             )
+
+
+def say_apart_left_out(graph: MultiplexGraph) -> None:
+    """DataWarning if a graph holds what is known to be different, for where it goes that cannot."""
+    if len(graph.apart):
+        warn_of_data(f"{len(graph.apart):,} pairs known to be different are left out")
 
 
 def _is_plain(texts: pa.LargeStringArray) -> bool:

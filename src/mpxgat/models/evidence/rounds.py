@@ -375,8 +375,8 @@ def learn_inter(
         known = [*((view.graph, view.barred) for view in views), (graph, None)]
         tasks = [(*each, matching) for each, matching in zip(known, matchings, strict=True)]
         looks = results(engine, look, tasks, _view_bytes(graph), _LEARNED, in_threads=True)
-        lessons = [Lesson.of(graph, view, seen) for view, seen in zip(views, looks, strict=False)]
-        if sum(len(lesson.label) > 0 for lesson in lessons) < _FEWEST_FOLDS:
+        lessons = [Lesson.of(graph, view, seen, len(views)) for view, seen in zip(views, looks, strict=False)]
+        if sum(lesson.told.any() for lesson in lessons) < _FEWEST_FOLDS:
             break  # some fold's classifier would have nothing to learn from
         found = _Learned.of(graph, looks, lessons, seed + 1000 * number, last)
         if last is not None and found.likelihood < last.likelihood + worth * abs(last.likelihood):
@@ -527,7 +527,9 @@ class Lesson:
     ends        (m,) how many ends of theirs lie in the fold
     bereaved    (m,) and of these in bereaved units
     view        that teaches
-    features    (k, f) of those told
+    features    (k, f) of those told, and behind them of the pairs that would be candidates if they were not known to be
+                different: non-links, too
+    views       that tell of these, each of a part, so that together they count as one pair
     """
 
     told: Labels
@@ -536,16 +538,22 @@ class Lesson:
     bereaved: NDArray[np.int64]
     view: View
     features: Features
+    views: int
+
+    @property
+    def _different(self) -> int:
+        return len(self.features) - int(self.told.sum())
 
     @property
     def label(self) -> Labels:
-        """(k,) whether those told are one unit."""
-        return self.is_link[self.told]
+        """(k,) whether those in the rows of the features are one unit."""
+        return np.pad(self.is_link[self.told], (0, self._different))
 
     @property
     def weight(self) -> Numbers:
-        """(k,) how much those told count: a non-link for each end that tells it, as links are told by both."""
-        return np.where(self.is_link, 1.0, self.ends / 2)[self.told]
+        """(k,) how much these count: a non-link for each end that tells it, as links are told by both."""
+        told = np.where(self.is_link, 1.0, self.ends / 2)[self.told]
+        return np.pad(told, (0, self._different), constant_values=1 / self.views)
 
     def judged(self, look: Look, score: Scores) -> Judged:
         """With the scores of the candidates."""
@@ -554,12 +562,15 @@ class Lesson:
         return Judged(look.pairs, look.features.layer, score, *truth)
 
     @classmethod
-    def of(cls, graph: MultiplexGraph, view: View, look: Look) -> Lesson:
+    def of(cls, graph: MultiplexGraph, view: View, look: Look, views: int = 1) -> Lesson:
         """``graph`` knows the truth."""
         ends, bereaved = (nodes[look.pairs].sum(axis=1) for nodes in (view.touched, view.bereaved))
         told = ends > 0
         is_link = told & (graph.unit[look.pairs[:, 0]] == graph.unit[look.pairs[:, 1]])
-        return cls(told, is_link, ends, bereaved, view, look.rows(np.flatnonzero(told)))
+        features = look.rows(np.flatnonzero(told))
+        if len(look.features.different):
+            features = np.concatenate([features, look.features.matrix(look.features.different)])
+        return cls(told, is_link, ends, bereaved, view, features, views)
 
 
 # ---- pairs that are no candidates ------------------------------------------------------------------------
