@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mpxgat.errors import GraphError, InputError, printable, quoted
 from mpxgat.graph import Features, MultiplexGraph, describe
-from mpxgat.pairs import NODE_DTYPE, canonical_links, group_members, pick_weight
+from mpxgat.pairs import NODE_DTYPE, canonical_links, group_members, no_pairs, pick_weight
 
 MAX_ID_BYTES = 65_536
 # Up to this many (layer, id) cells a table finds a node's position; beyond it, a search among sorted keys.
@@ -399,7 +399,7 @@ def link_by_id(graph: MultiplexGraph, keys: pa.Array | None = None) -> Multiplex
 
 def links_of_shared_ids(graph: MultiplexGraph) -> NDArray[np.int32]:
     """(k, 2) the inter links that a reader would see in the ids alone, whatever links the graph has."""
-    return link_by_id(replace(graph, inter=graph.inter[:0], inter_weight=None)).inter
+    return link_by_id(replace(graph, inter=no_pairs(), inter_weight=None, apart=no_pairs())).inter
 
 
 def with_inter_links(graph: MultiplexGraph, pairs: NDArray[np.integer]) -> MultiplexGraph:
