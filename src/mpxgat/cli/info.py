@@ -109,6 +109,7 @@ def _graph_in_words(config: RunConfig) -> str:
     return (
         f"{len(graph['layers'])} layers, {graph['nodes']:,} nodes, "
         f"{graph['intra_links']:,} intra links, {graph['inter_links']:,} inter links"
+        + (f", {graph['apart']:,} pair(s) known to be different" if "apart" in graph else "")
     )
 
 
@@ -138,7 +139,7 @@ def _print_sizes(stats: GraphStats) -> None:
             "nodes": stats.nodes,
             "intra links": f"{stats.intra_links:,} ({'weighted' if stats.weighted else 'unweighted'})",
             "inter links": stats.inter_links,
-            **({"known to be different": f"{stats.apart:,} pair(s)"} if stats.apart else {}),
+            **({"pairs known to be different": stats.apart} if stats.apart else {}),
             **({"features": features} if stats.horizontal_features or stats.vertical_features else {}),
         }
     )
