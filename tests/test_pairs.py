@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from mpxgat import pairs as pairs_module
-from mpxgat.build import with_apart
 from mpxgat.pairs import (
     KnownUnits,
     PairGrid,
@@ -20,7 +19,7 @@ from mpxgat.pairs import (
     symmetric_matrix,
 )
 from tests.examples import graph_of, random_graph
-from tests.matching.doubles import are_apart, is_open
+from tests.matching.doubles import are_apart, is_open, some_apart
 
 steady = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 
@@ -74,18 +73,11 @@ def test_components_are_numbered_by_their_first_node():
 # ---- known units -----------------------------------------------------------------------------------------
 
 
-def apart(graph, seed, count):
-    """A graph with some pairs of two layers said to be different that known links do not join."""
-    first, second = np.nonzero((graph.node_layer[:, None] < graph.node_layer) & (graph.unit[:, None] != graph.unit))
-    rows = np.random.default_rng(seed).integers(len(first), size=count)
-    return with_apart(graph, np.stack([first[rows], second[rows]], axis=1))
-
-
 UNITS = {
     "three layers": random_graph(31, people=25, known=0.6),
     "no inter link": random_graph(34, people=15, known=0),
-    "some apart": apart(random_graph(31, people=25, known=0.6), 0, 40),
-    "apart without inter links": apart(random_graph(34, people=15, known=0), 1, 30),
+    "some apart": some_apart(random_graph(31, people=25, known=0.6), 40),
+    "apart without inter links": some_apart(random_graph(34, people=15, known=0), 30),
     "many layers": graph_of(*(f"{n:03d}.a {n:03d}.b" for n in range(130)), "000.a 129.b", "064.a 129.a", "000.b 063.b"),
 }
 

@@ -28,6 +28,12 @@ def are_apart(graph: MultiplexGraph, unit: np.ndarray, u: int, v: int) -> bool:
     return frozenset((int(unit[u]), int(unit[v]))) in said
 
 
+def some_apart(graph: MultiplexGraph, count: int) -> MultiplexGraph:
+    """The graph with random pairs of two layers, which known links do not join, said to be different."""
+    strange = np.argwhere((graph.node_layer[:, None] < graph.node_layer) & (graph.unit[:, None] != graph.unit))
+    return with_apart(graph, np.random.default_rng(count).choice(strange, count))
+
+
 class TableMatcher:
     """Probabilities from a table: {(first, second): probability}."""
 

@@ -99,7 +99,7 @@ def check_spelling(graph: MultiplexGraph, path: Path) -> None:
 def say_apart_left_out(graph: MultiplexGraph) -> None:
     """DataWarning if a graph holds what is known to be different, for where it goes that cannot."""
     if len(graph.apart):
-        warn_of_data(f"{len(graph.apart):,} pairs known to be different are left out")
+        warn_of_data(f"{len(graph.apart):,} pair(s) known to be different are left out")
 
 
 def _is_plain(texts: pa.LargeStringArray) -> bool:

@@ -128,8 +128,6 @@ class InterFeatures:
         self.neighbour_units = sparse.csr_array(total @ (surroundings.links @ units))
         self._matchable = np.asarray(self.neighbour_units @ present)  # (n, L) neighbours that are there
         found = self._find_candidates(candidates) if isinstance(candidates, int) else candidates
-        different = self.units.apart(found[:, 0], found[:, 1])
-        found, self.different = found[~different], found[different]  # (d, 2) that would be candidates otherwise
         if barred is not None:
             found = found[~np.isin(pair_keys(found, graph.n_nodes), pair_keys(barred, graph.n_nodes))]
         self.pairs = found
@@ -223,7 +221,7 @@ class InterFeatures:
     # ---- candidates ------------------------------------------------------------------------------------
 
     def _find_candidates(self, k: int) -> PairArray:
-        """(m, 2) pairs worth looking at, the lower layer first, in order: open, or known to be different."""
+        """(m, 2) open pairs worth looking at, the lower layer first, in order."""
         asking = [len(self._without_copy(a, b)) + len(self._without_copy(b, a)) for a, b in layer_pairs(self._graph)]
         k = min(k, max(_FEWEST_CANDIDATES, _MOST_CANDIDATES // max(sum(asking), 1)))
         found = [self._candidates_between(a, b, k) for a, b in layer_pairs(self._graph)]
@@ -241,7 +239,7 @@ class InterFeatures:
         ]
         key = np.unique(np.concatenate(keys))
         pairs = np.stack([ours[key // len(theirs)], theirs[key % len(theirs)]], axis=1).astype(np.int64)
-        return pairs[~self.units.share_layer(pairs[:, 0], pairs[:, 1])]
+        return pairs[~self.units.decided(pairs[:, 0], pairs[:, 1])]
 
     def _without_copy(self, layer: int, other: int) -> IntArray:
         """Nodes of a layer whose unit is not known to have one in the other."""

@@ -364,7 +364,8 @@ def learn_inter(
         return None
     rng = np.random.default_rng([seed, 1])
     folds = _FEWEST_FOLDS if len(graph.inter) > _PLENTY * settings.splits else settings.splits
-    views = make_views(graph, max(folds, _FEWEST_FOLDS), settings.detached, rng)  # one alone would hide all links
+    unaware = graph.without(apart=graph.apart)  # what is known to be different may be a candidate there: a lesson
+    views = make_views(unaware, max(folds, _FEWEST_FOLDS), settings.detached, rng)  # one alone would hide all links
     further = [_further_pairs(graph, view, settings.non_links, rng) for view in views]
     look = partial(_look, surroundings, prior, settings.candidates)
     matchings: list[sparse.csr_array | None] = [None] * (len(views) + 1)
@@ -376,7 +377,7 @@ def learn_inter(
         tasks = [(*each, matching) for each, matching in zip(known, matchings, strict=True)]
         looks = results(engine, look, tasks, _view_bytes(graph), _LEARNED, in_threads=True)
         lessons = [Lesson.of(graph, view, seen, len(views)) for view, seen in zip(views, looks, strict=False)]
-        if sum(lesson.told.any() for lesson in lessons) < _FEWEST_FOLDS:
+        if sum(len(lesson.label) > 0 for lesson in lessons) < _FEWEST_FOLDS:
             break  # some fold's classifier would have nothing to learn from
         found = _Learned.of(graph, looks, lessons, seed + 1000 * number, last)
         if last is not None and found.likelihood < last.likelihood + worth * abs(last.likelihood):
@@ -526,34 +527,28 @@ class Lesson:
     is_link     (m,) which of them are one unit
     ends        (m,) how many ends of theirs lie in the fold
     bereaved    (m,) and of these in bereaved units
+    least       (m,) what a non-link counts at least: of those known to be different every view tells its share
     view        that teaches
-    features    (k, f) of those told, and behind them of the pairs that would be candidates if they were not known to be
-                different: non-links, too
-    views       that tell of these, each of a part, so that together they count as one pair
+    features    (k, f) of those told
     """
 
     told: Labels
     is_link: Labels
     ends: NDArray[np.int64]
     bereaved: NDArray[np.int64]
+    least: Numbers
     view: View
     features: Features
-    views: int
-
-    @property
-    def _different(self) -> int:
-        return len(self.features) - int(self.told.sum())
 
     @property
     def label(self) -> Labels:
-        """(k,) whether those in the rows of the features are one unit."""
-        return np.pad(self.is_link[self.told], (0, self._different))
+        """(k,) whether those told are one unit."""
+        return self.is_link[self.told]
 
     @property
     def weight(self) -> Numbers:
-        """(k,) how much these count: a non-link for each end that tells it, as links are told by both."""
-        told = np.where(self.is_link, 1.0, self.ends / 2)[self.told]
-        return np.pad(told, (0, self._different), constant_values=1 / self.views)
+        """(k,) how much those told count: a non-link for each end that tells it, as links are told by both."""
+        return np.where(self.is_link, 1.0, np.maximum(self.ends / 2, self.least))[self.told]
 
     def judged(self, look: Look, score: Scores) -> Judged:
         """With the scores of the candidates."""
@@ -563,14 +558,12 @@ class Lesson:
 
     @classmethod
     def of(cls, graph: MultiplexGraph, view: View, look: Look, views: int = 1) -> Lesson:
-        """``graph`` knows the truth."""
+        """``graph`` knows the truth; ``views`` are how many there are."""
         ends, bereaved = (nodes[look.pairs].sum(axis=1) for nodes in (view.touched, view.bereaved))
-        told = ends > 0
+        least = KnownUnits.of(graph).apart(look.pairs[:, 0], look.pairs[:, 1]) / views
+        told = (ends > 0) | (least > 0)
         is_link = told & (graph.unit[look.pairs[:, 0]] == graph.unit[look.pairs[:, 1]])
-        features = look.rows(np.flatnonzero(told))
-        if len(look.features.different):
-            features = np.concatenate([features, look.features.matrix(look.features.different)])
-        return cls(told, is_link, ends, bereaved, view, features, views)
+        return cls(told, is_link, ends, bereaved, least, view, look.rows(np.flatnonzero(told)))
 
 
 # ---- pairs that are no candidates ------------------------------------------------------------------------
