@@ -20,6 +20,7 @@ from mpxgat.build import (
     link_by_id,
     links_of_shared_ids,
     validate,
+    with_apart,
     with_inter_links,
 )
 from mpxgat.errors import GraphError
@@ -205,6 +206,7 @@ def test_links_of_shared_ids_do_not_depend_on_the_links_there_are():
     graph = graph_of("x.a x.b", "y.a y.c", "x.b y.c 5")
     assert links_of_shared_ids(graph).tolist() == [[0, 2]]
     assert links_of_shared_ids(graph.without(inter=graph.inter)).tolist() == [[0, 2]]
+    assert links_of_shared_ids(with_apart(graph.without(inter=graph.inter), [[0, 2]])).tolist() == [[0, 2]]
 
 
 def test_the_ways_of_duplicates_are_united():
@@ -229,3 +231,65 @@ def test_a_ready_made_graph_with_ways_that_are_none_is_refused(ways):
     validate(replace(graph, intra_arcs=np.array([1, 2], "u1")))
     with pytest.raises(GraphError, match="every link goes one way or both"):
         validate(replace(graph, intra_arcs=ways))
+
+
+# ---- who is not who --------------------------------------------------------------------------------------
+
+CHAIN = graph_of("x.a x.b", "y.a y.b", "z.a z.b", "x.a y.a", "y.a z.a")
+
+
+def said(message, row, ask):
+    with pytest.raises(RowError, match=message) as caught:
+        ask()
+    assert (caught.value.row, caught.value.table) == row
+
+
+def test_pairs_known_to_be_different_add_up_in_the_order_of_links():
+    graph = with_apart(CHAIN, [[5, 0], [1, 3]])
+    assert graph.apart.tolist() == [[0, 5], [1, 3]]
+    assert with_apart(graph, [[1, 2], [0, 5], [5, 0]]).apart.tolist() == [[0, 5], [1, 2], [1, 3]]
+    assert with_apart(graph, []) == graph
+    assert graph.apart.dtype == np.int32
+    validate(graph)
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ([0, 2], r"'a' \(layer 'x'\) and 'a' \(layer 'y'\) are said to be different, but a known link makes them one"),
+        ([4, 0], r"'a' \(layer 'z'\) and 'a' \(layer 'x'\) are said to be different, but a chain of known links makes"),
+        ([0, 1], r"'a' \(layer 'x'\) and 'b' \(layer 'x'\) are different anyway, in one layer"),
+        ([3, 3], r"'b' \(layer 'y'\) and 'b' \(layer 'y'\) are one node"),
+    ],
+)
+def test_a_pair_that_cannot_be_different_or_is_anyway_is_named(pair, message):
+    said(message, (1, "apart"), lambda: with_apart(CHAIN, [[0, 5], pair]))
+
+
+@pytest.mark.parametrize("pair", [[0, 6], [-1, 2]])
+def test_a_pair_beyond_the_nodes_is_refused(pair):
+    with pytest.raises(GraphError, match="expected 0 to 5"):
+        with_apart(CHAIN, [pair])
+
+
+def test_links_that_join_what_is_different_are_refused():
+    graph = with_apart(CHAIN.without(inter=CHAIN.inter), [[0, 4]])
+    assert with_inter_links(graph, np.array([[0, 2], [3, 4]])).apart.tolist() == [[0, 4]]
+    links = np.array([[1, 3], [0, 2], [4, 2], [3, 5]])
+    said(
+        "'a' .* and 'a' .* chain of known links makes them one unit",
+        (2, "edges"),
+        lambda: with_inter_links(graph, links),
+    )
+    with pytest.raises(GraphError, match="but a known link makes them one unit"):
+        link_by_id(graph)
+    with pytest.raises(GraphError, match="but a known link makes them one unit"):
+        validate(replace(CHAIN, inter=np.array([[0, 4]], dtype=np.int32), apart=graph.apart))
+
+
+@pytest.mark.parametrize(
+    "apart", [[[5, 0]], [[1, 3], [0, 5]], [[0, 5], [0, 5]], [[0, 1]], [[0, 6]], [[-1, 3]], [[1, 3, 5]]]
+)
+def test_pairs_out_of_order_or_of_one_layer_or_of_no_nodes_are_refused(apart):
+    with pytest.raises(GraphError, match="the graph is damaged"):
+        validate(replace(CHAIN, apart=np.array(apart, dtype=np.int32)))

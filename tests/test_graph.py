@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from mpxgat.build import with_apart
 from mpxgat.errors import GraphError
 from mpxgat.graph import Features, MultiplexGraph, Node, describe
 from tests.examples import graph_of, random_graph
@@ -134,6 +135,39 @@ def test_without_does_not_take_a_pair_beyond_the_nodes_for_another_one(pair):
 def test_nothing_asked_for_is_nothing_taken():
     assert SMALL.subgraph([]).n_nodes == 0
     assert SMALL.without(intra=[], inter=[]) == SMALL
+
+
+APART = with_apart(SMALL, SMALL.positions([("d", "y"), ("c", "x"), ("e", "z"), ("b", "x")]).reshape(2, 2))
+
+
+def named(graph, pairs):
+    return {tuple(graph.nodes[int(end)] for end in pair) for pair in pairs}
+
+
+def test_what_is_known_to_be_different_stays_with_its_nodes():
+    assert SMALL.apart.shape == (0, 2)
+    assert named(APART, APART.apart) == {(("c", "x"), ("d", "y")), (("b", "x"), ("e", "z"))}
+    part = APART.subgraph(APART.positions([("b", "x"), ("d", "y"), ("e", "z")]))
+    assert named(part, part.apart) == {(("b", "x"), ("e", "z"))}
+    assert APART.layer("x").apart.shape == (0, 2)
+    assert named(APART, APART.largest_component().apart) == named(APART, APART.apart)
+    for rest in (APART.without(intra=APART.intra, inter=APART.inter), APART.unweighted()):
+        assert np.array_equal(rest.apart, APART.apart)
+
+
+def test_what_was_said_to_be_different_can_be_taken_back():
+    assert APART.without(apart=APART.apart[:, ::-1]) == SMALL
+    assert len(APART.without(apart=APART.apart[:1]).apart) == 1
+    with pytest.raises(GraphError, match=r"'a' \(layer 'x'\) and 'e' \(layer 'z'\) are not said to be different"):
+        APART.without(apart=[SMALL.positions([("a", "x"), ("e", "z")])])
+
+
+def test_what_is_known_to_be_different_tells_graphs_apart():
+    assert APART != SMALL
+    prints = [each.fingerprint() for each in (SMALL, APART, APART.without(apart=APART.apart[:1]))]
+    assert len({*prints}) == 3
+    assert APART.without(apart=APART.apart).fingerprint() == prints[0]
+    assert APART.node_fingerprint() == SMALL.node_fingerprint()
 
 
 def test_equality_and_fingerprint_follow_the_content():

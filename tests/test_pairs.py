@@ -22,7 +22,7 @@ from mpxgat.pairs import (
     symmetric_matrix,
 )
 from tests.examples import graph_of, random_graph
-from tests.matching.doubles import is_open
+from tests.matching.doubles import are_apart, is_open, some_apart
 
 steady = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 
@@ -75,9 +75,12 @@ def test_components_are_numbered_by_their_first_node():
 
 # ---- known units -----------------------------------------------------------------------------------------
 
+
 UNITS = {
     "three layers": random_graph(31, people=25, known=0.6),
     "no inter link": random_graph(34, people=15, known=0),
+    "some apart": some_apart(random_graph(31, people=25, known=0.6), 40),
+    "apart without inter links": some_apart(random_graph(34, people=15, known=0), 30),
     "many layers": graph_of(*(f"{n:03d}.a {n:03d}.b" for n in range(130)), "000.a 129.b", "064.a 129.a", "000.b 063.b"),
 }
 
@@ -92,13 +95,18 @@ def test_a_pair_is_one_unit_or_cannot_be_or_is_open(graph):
     rng = np.random.default_rng(0)
     for first, second in rng.integers(graph.n_nodes, size=(200, 2)).tolist():
         assert decided[first, second] == (not is_open(graph, first, second))
-        obstacle = units.obstacle(first, second)
-        assert (obstacle is not None) == clash[first, second]
+        obstacle, said = units.obstacle(first, second), units.said_of(first, second)
+        assert (obstacle is not None or said is not None) == clash[first, second]
+        assert (said is not None) == are_apart(graph, graph.unit, first, second)
+        if said is not None:
+            assert list(said) in graph.apart.tolist()
+            assert {*graph.unit[list(said)]} == {*graph.unit[[first, second]]}
         if obstacle is not None:
             assert graph.unit[list(obstacle)].tolist() == graph.unit[[first, second]].tolist()
             assert graph.node_layer[obstacle[0]] == graph.node_layer[obstacle[1]]
     listed = np.argwhere(np.ones_like(same))[::7]
-    assert np.array_equal(units.decided(*listed.T), decided[tuple(listed.T)])
+    for ask in (units.decided, units.apart, units.share_layer):
+        assert np.array_equal(ask(*listed.T), ask(nodes[:, None], nodes[None, :])[tuple(listed.T)])
 
 
 @pytest.mark.parametrize("graph", UNITS.values(), ids=UNITS)

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpxgat import splits
+from mpxgat.build import with_apart
 from mpxgat.errors import GraphError, InputError, OutputError, SettingError
 from mpxgat.io.arrays import read_arrays, write_arrays
-from mpxgat.pairs import pair_keys
+from mpxgat.pairs import KnownUnits, pair_keys
 from mpxgat.splits import KIND, IntraNegatives
 from tests.examples import graph_of, random_graph
 
@@ -291,6 +292,29 @@ def test_lists_that_contradict_are_refused():
     with pytest.raises(GraphError, match="known or hidden as a whole"):
         splits.anchored_split(graph, [[a, p]], [[p, a]])
     assert len(splits.anchored_split(graph, [], [[a, p], [p, s], [b, t]]).inter.positives) == 3
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_what_is_known_to_be_different_stays_and_changes_no_target(tmp_path, protocol):
+    graph = random_graph(6)
+    first, second = np.nonzero((graph.node_layer[:, None] < graph.node_layer) & (graph.unit[:, None] != graph.unit))
+    pairs = np.stack([first, second], axis=1)[::50]
+    plain, split = (splits.make_split(each, protocol, 3) for each in (graph, with_apart(graph, pairs)))
+    assert np.array_equal(split.train.apart, pairs)
+    assert split.train.without(apart=pairs) == plain.train
+    for kind in ("intra", "inter"):
+        one, other = getattr(plain, kind), getattr(split, kind)
+        assert np.array_equal(one.positives, other.positives)
+        assert np.array_equal(enumerated(one.negatives), enumerated(other.negatives))
+    hidden = split.inter.positives
+    assert not KnownUnits.of(split.train).apart(hidden[:, 0], hidden[:, 1]).any()
+    assert splits.load_split(splits.save_split(split, tmp_path / "x.split")).train == split.train
+
+
+def test_lists_that_join_what_is_different_are_refused():
+    graph = with_apart(graph_of("x.a x.b", "y.p y.q", "z.s z.t", layers="xyz"), [[0, 4]])
+    with pytest.raises(GraphError, match=r"'a' .* and 's' .* a chain of known links makes them one unit"):
+        splits.anchored_split(graph, [[1, 3]], [[0, 2], [2, 4]])
 
 
 def fewer_hidden_units(split):

@@ -33,6 +33,7 @@ _ROOM_OF = {
     "register_model": "models",
     "to_networkx": "io",
     "to_pyg": "io",
+    "with_apart": "build",
     "write": "io",
 }
 
@@ -64,11 +65,13 @@ __all__ = [
     "synthetic",
     "to_networkx",
     "to_pyg",
+    "with_apart",
     "write",
 ]
 
 if TYPE_CHECKING:
     from mpxgat import compare, datasets, errors, io, matching, metrics, models, predictions, splits, synthetic
+    from mpxgat.build import with_apart
     from mpxgat.datasets import load
     from mpxgat.errors import MpxgatError
     from mpxgat.evaluation import evaluate

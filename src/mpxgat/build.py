@@ -4,7 +4,7 @@ Readers hand over what they found, row by row, as columns. Here ids become posit
 canonical form, duplicates merge (the largest weight stays, two ways become both), self-loops go (their
 nodes stay), and the assumptions of a multiplex are checked. A problem with a row raises `RowError`,
 which the reader turns into an error that names file and line. Further down: `encode` (ids to numbers), `link_by_id` and
-`with_inter_links` (who is who), and `validate`, for graphs that were not built here.
+`with_inter_links` (who is who), `with_apart` (who is not), and `validate`, for graphs that were not built here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from mpxgat.errors import GraphError, InputError, printable, quoted
 from mpxgat.graph import Features, MultiplexGraph, describe
@@ -26,6 +26,7 @@ from mpxgat.pairs import (
     canonical_arcs,
     canonical_links,
     group_members,
+    no_pairs,
     pick_weight,
 )
 
@@ -407,12 +408,13 @@ def link_by_id(graph: MultiplexGraph, keys: pa.Array | None = None) -> Multiplex
     result = replace(graph, inter=inter, inter_weight=inter_weight)
     if graph.n_inter:  # otherwise the groups are the units, and no two of a group share a layer
         check_uniqueness(result, inter, None)
+    _check_apart(result)
     return result
 
 
 def links_of_shared_ids(graph: MultiplexGraph) -> NDArray[np.int32]:
     """(k, 2) the inter links that a reader would see in the ids alone, whatever links the graph has."""
-    return link_by_id(replace(graph, inter=graph.inter[:0], inter_weight=None)).inter
+    return link_by_id(replace(graph, inter=no_pairs(), inter_weight=None, apart=no_pairs())).inter
 
 
 def with_inter_links(graph: MultiplexGraph, pairs: NDArray[np.integer]) -> MultiplexGraph:
@@ -429,7 +431,57 @@ def with_inter_links(graph: MultiplexGraph, pairs: NDArray[np.integer]) -> Multi
             row,
         )
     check_uniqueness(result, pairs, np.arange(len(pairs)))
+    _check_links_between_apart(result, pairs)
     return result
+
+
+# ---- who is not who --------------------------------------------------------------------------------
+
+
+def with_apart(graph: MultiplexGraph, pairs: ArrayLike) -> MultiplexGraph:
+    """The graph in which (k, 2) further pairs of nodes, given by their positions, are known to be different units.
+
+    `RowError` names a pair of one layer, whose nodes are different anyway, and one that known links make one unit.
+    """
+    said = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+    if said.size and not 0 <= said.min() <= said.max() < graph.n_nodes:
+        raise GraphError(f"pairs name nodes from {said.min()} to {said.max()}, expected 0 to {graph.n_nodes - 1}")
+    same_layer = np.flatnonzero(graph.node_layer[said[:, 0]] == graph.node_layer[said[:, 1]])
+    if len(same_layer):
+        row = int(same_layer[0])
+        first, second = (describe(graph.nodes[int(node)]) for node in said[row])
+        what = "are one node" if first == second else "are different anyway, in one layer"
+        raise RowError(f"{first} and {second} {what}; expected nodes of two layers", "apart", row)
+    if (found := _contradiction(graph, said)) is not None:
+        raise RowError(found[1], "apart", found[0])
+    apart, _ = canonical_links(np.concatenate([graph.apart, said]), None, graph.n_nodes)
+    return replace(graph, apart=apart)
+
+
+def _contradiction(graph: MultiplexGraph, apart: NDArray[np.integer]) -> tuple[int, str] | None:
+    """The row of the first of (k, 2) pairs said to be different that known links make one unit, and what is wrong."""
+    rows = np.flatnonzero(graph.unit[apart[:, 0]] == graph.unit[apart[:, 1]]) if len(apart) else apart
+    if not len(rows):
+        return None
+    pair = apart[rows[0]]
+    linked = (np.sort(pair) == graph.inter).all(axis=1).any()
+    how = "a known link makes" if linked else "a chain of known links makes"
+    first, second = (describe(graph.nodes[int(node)]) for node in pair)
+    return int(rows[0]), f"{first} and {second} are said to be different, but {how} them one unit; drop one of the two"
+
+
+def _check_apart(graph: MultiplexGraph) -> None:
+    """GraphError if links make a unit of two nodes that are said to be different."""
+    if (found := _contradiction(graph, graph.apart)) is not None:
+        raise GraphError(found[1])
+
+
+def _check_links_between_apart(graph: MultiplexGraph, inter_ends: NDArray[np.integer]) -> None:
+    """As `_check_apart`, but a `RowError` that names the row of ``inter_ends`` where the contradiction is complete."""
+    if (found := _contradiction(graph, graph.apart)) is not None:
+        row, message = found
+        of_unit = np.flatnonzero(graph.unit[inter_ends[:, 0]] == graph.unit[graph.apart[row, 0]])
+        raise RowError(message, "edges", int(of_unit[-1]))
 
 
 # ---- graphs that come ready-made, as arrays in a file ------------------------------------------------
@@ -455,7 +507,7 @@ def validate(graph: MultiplexGraph) -> None:
             and links.shape[1] == 2
             and links.min(initial=0) >= 0
             and links.max(initial=-1) < n
-            for links in (graph.intra, graph.inter)
+            for links in (graph.intra, graph.inter, graph.apart)
         ),
         "weights are finite, one for each link": all(
             weight is None
@@ -477,11 +529,16 @@ def validate(graph: MultiplexGraph) -> None:
     for promise, kept in promises.items():
         if not kept:
             raise GraphError(f"the graph is damaged: it does not hold that {promise}")
-    for links, within in ((graph.intra, _within_layers), (graph.inter, _between_layers)):
+    for links, within in (
+        (graph.intra, _within_layers),
+        (graph.inter, _between_layers),
+        (graph.apart, _between_layers),
+    ):
         if not _in_order(links) or not within(links, starts):
             raise GraphError("the graph is damaged: its links are out of order or join the wrong layers")
     _check_id_order(graph)
     check_uniqueness(graph, graph.inter, None)
+    _check_apart(graph)
 
 
 def _in_order(links: Links) -> bool:

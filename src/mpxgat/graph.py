@@ -30,6 +30,7 @@ from mpxgat.pairs import (
     arcs_of,
     label_components,
     links_among,
+    no_pairs,
     pair_keys,
     pick_weight,
     symmetric_matrix,
@@ -121,6 +122,8 @@ class MultiplexGraph:
                     first, 3 both ways; or None where all go both ways. Everything but `arcs` passes over it
     *_features      features of the nodes for MPXGAT's horizontal and vertical part
     attributes      further columns of text about the nodes (labels and the like); models do not read them
+    apart           (a, 2) pairs of nodes of two layers that are known to be different units, as they were said: in the
+                    order of links. What follows for other nodes of their units, `mpxgat.pairs.KnownUnits` tells
     """
 
     layers: tuple[str, ...]
@@ -134,6 +137,7 @@ class MultiplexGraph:
     vertical_features: Features | None = None
     attributes: Mapping[str, pa.LargeStringArray] = field(default_factory=dict)
     intra_arcs: NDArray[np.uint8] | None = None
+    apart: NDArray[np.int32] = field(default_factory=no_pairs)
 
     def __post_init__(self) -> None:
         if self.intra_arcs is not None and (self.intra_arcs == BOTH_WAYS).all():
@@ -142,7 +146,7 @@ class MultiplexGraph:
             weight = getattr(self, name)
             if weight is not None and (weight == 1).all():
                 object.__setattr__(self, name, None)
-        for name in ("layer_start", "intra", "inter", "intra_weight", "inter_weight", "intra_arcs"):
+        for name in ("layer_start", "intra", "inter", "intra_weight", "inter_weight", "intra_arcs", "apart"):
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, frozen(value))
@@ -289,7 +293,10 @@ class MultiplexGraph:
     # ---- other graphs made from this one -----------------------------------------------------------
 
     def subgraph(self, nodes: ArrayLike) -> MultiplexGraph:
-        """The graph on ``nodes`` (positions or a mask) with the links among them; empty layers vanish."""
+        """The graph on ``nodes`` (positions or a mask) with the links among them; empty layers vanish.
+
+        Of what is known to be one unit or different, what was said of two nodes that stay is kept.
+        """
         keep = np.zeros(self.n_nodes, dtype=bool)
         wanted = np.asarray(nodes)
         if wanted.size:  # an empty list has no type that could index
@@ -300,6 +307,7 @@ class MultiplexGraph:
         intra, intra_weight = links_among(self.intra, self.intra_weight, keep, position)
         inter, inter_weight = links_among(self.inter, self.inter_weight, keep, position)
         within = keep[self.intra[:, 0]] & keep[self.intra[:, 1]]  # nodes keep their order, and links their ends'
+        apart, _ = links_among(self.apart, None, keep, position)
         return MultiplexGraph(
             layers=tuple(name for name, count in zip(self.layers, counts, strict=True) if count),
             layer_start=np.concatenate([[0], np.cumsum(counts[counts > 0])]).astype(np.int64),
@@ -312,6 +320,7 @@ class MultiplexGraph:
             vertical_features=self.vertical_features and self.vertical_features.take(kept),
             attributes={name: column.take(pa.array(kept)) for name, column in self.attributes.items()},
             intra_arcs=pick_weight(self.intra_arcs, within),
+            apart=apart,
         )
 
     def layer(self, layer: str) -> MultiplexGraph:
@@ -325,9 +334,16 @@ class MultiplexGraph:
         labels = self.component_labels()
         return self.subgraph(labels == np.bincount(labels).argmax())
 
-    def without(self, *, intra: ArrayLike | None = None, inter: ArrayLike | None = None) -> MultiplexGraph:
-        """The same nodes without the given links, each a (k, 2) array of pairs; GraphError if one is no link."""
+    def without(
+        self, *, intra: ArrayLike | None = None, inter: ArrayLike | None = None, apart: ArrayLike | None = None
+    ) -> MultiplexGraph:
+        """The same nodes without the given links, and pairs known to be different; the rest stays.
+
+        Each is a (k, 2) array of pairs; GraphError if one is not there.
+        """
         changes: dict[str, Any] = {}
+        if apart is not None:
+            changes["apart"] = np.delete(self.apart, self.link_rows("apart", apart), axis=0)
         for kind, pairs in (("intra", intra), ("inter", inter)):
             if pairs is None:
                 continue
@@ -350,7 +366,10 @@ class MultiplexGraph:
         return self if self.intra_arcs is None else replace(self, intra_arcs=None)
 
     def link_rows(self, kind: str, pairs: ArrayLike) -> NDArray[np.int64]:
-        """(k,) the rows of ``intra`` or ``inter`` (say which) that hold (k, 2) pairs; GraphError if one is no link."""
+        """(k,) the rows of ``intra``, ``inter`` or ``apart`` (say which) that hold (k, 2) pairs.
+
+        GraphError if one is not there.
+        """
         pairs = np.asarray(pairs).reshape(-1, 2)
         outside = np.flatnonzero(((pairs < 0) | (pairs >= self.n_nodes)).any(axis=1))
         if len(outside):
@@ -363,13 +382,15 @@ class MultiplexGraph:
         found[found] = known[rows[found]] == wanted[found]
         if not found.all():
             first, second = (self.nodes[int(i)] for i in pairs[np.flatnonzero(~found)[0]])
+            if kind == "apart":
+                raise GraphError(f"{describe(first)} and {describe(second)} are not said to be different")
             raise GraphError(f"no {kind} link joins {describe(first)} and {describe(second)}")
         return rows
 
     # ---- identity ----------------------------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
-        """Same network in every respect: nodes, links, weights, direction, features, attributes."""
+        """Same network in every respect: nodes, links and all that is known of them."""
         if not isinstance(other, MultiplexGraph):
             return NotImplemented
         return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
@@ -386,7 +407,10 @@ class MultiplexGraph:
         return digest.hexdigest()
 
     def fingerprint(self) -> str:
-        """SHA-256 over layers, nodes, links, weights, direction and features: the same network gives the same text."""
+        """SHA-256 over layers, nodes, links, weights, direction, features and pairs known to be different.
+
+        The same network gives the same text.
+        """
         digest = hashlib.sha256(self.node_fingerprint().encode())
         for part in (self.horizontal_features, self.vertical_features):
             digest.update(b"-" if part is None else repr(part.names).encode() + part.values.tobytes())
@@ -394,6 +418,8 @@ class MultiplexGraph:
             digest.update(b"-" if array is None else str(array.shape).encode() + array.tobytes())
         if self.intra_arcs is not None:
             digest.update(b"arcs" + self.intra_arcs.tobytes())
+        if len(self.apart):
+            digest.update(b"apart" + str(self.apart.shape).encode() + self.apart.tobytes())
         return digest.hexdigest()
 
 

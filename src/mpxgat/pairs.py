@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -30,6 +31,11 @@ _WORDS = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32), np.dtype
 
 
 # ---- links -----------------------------------------------------------------------------------------------
+
+
+def no_pairs() -> NDArray[np.int32]:
+    """(0, 2)."""
+    return np.empty((0, 2), dtype=NODE_DTYPE)
 
 
 def pair_keys(pairs: IntArray, n_nodes: int) -> NDArray[np.int64]:
@@ -179,19 +185,22 @@ def unit_presence(graph: MultiplexGraph) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, eq=False)
 class KnownUnits:
-    """What the known links say about pairs of nodes: which are one unit, and which cannot be.
+    """What is known about pairs of nodes: which are one unit, and which cannot be.
 
     Known links are transitive, and a unit has at most one node in a layer: two units that both have a node in some
-    layer cannot be one. Two nodes that are neither may still match; they are an open pair. Questions about pairs take
-    two arrays of nodes that are broadcast against each other, and so does their answer.
+    layer cannot be one. Nor can two units of which a node of the one is known to be different from a node of the other.
+    Two nodes that are neither may still match; they are an open pair. Questions about pairs take two arrays of nodes
+    that are broadcast against each other, and so does their answer.
 
     unit, layer     (n,) of every node
     layers          words (n,) of bits, enough for all layers: 1 where the node's unit has a node
+    said_apart      (a, 2) pairs of nodes that are known to be different
     """
 
     unit: NDArray[np.int32]
     layer: NDArray[np.int32]
     layers: tuple[NDArray[np.unsignedinteger[Any]], ...]
+    said_apart: NDArray[np.int32]
 
     @classmethod
     def of(cls, graph: MultiplexGraph) -> KnownUnits:
@@ -204,21 +213,37 @@ class KnownUnits:
             for place, there in enumerate(present[:, start : start + size].T):
                 word[there] |= dtype.type(1 << place)
             words.append(word[graph.unit])
-        return cls(graph.unit, graph.node_layer, tuple(words))
+        return cls(graph.unit, graph.node_layer, tuple(words), graph.apart)
 
     def same(self, first: IntArray, second: IntArray) -> NDArray[np.bool_]:
         """Whether two nodes are known to be one unit, if only by a chain of links."""
         return np.asarray(self.unit[first] == self.unit[second])
 
-    def decided(self, first: IntArray, second: IntArray) -> NDArray[np.bool_]:
-        """Whether the units of two nodes share a layer: they are known to be one, or cannot be. The others are open."""
+    def share_layer(self, first: IntArray, second: IntArray) -> NDArray[np.bool_]:
+        """Whether the units of two nodes both have a node in some layer: they are known to be one, or cannot be."""
         found = self.layers[0][first] & self.layers[0][second] != 0
         for word in self.layers[1:]:
             found |= word[first] & word[second] != 0
         return np.asarray(found)
 
+    def apart(self, first: IntArray, second: IntArray) -> NDArray[np.bool_]:
+        """Whether two nodes are known to be different, if only by what is said of others of their units."""
+        if not len(self.said_apart):
+            return np.zeros(np.broadcast_shapes(np.shape(first), np.shape(second)), dtype=bool)
+        found = np.asarray(self._is_said[first] & self._is_said[second])
+        one, other = (np.broadcast_to(ends, found.shape)[found] for ends in (first, second))  # hardly ever many
+        found[found] = found_among(self._unit_keys(one, other), self._apart_keys)
+        return found
+
+    def decided(self, first: IntArray, second: IntArray) -> NDArray[np.bool_]:
+        """Whether two nodes are known to be one unit, or cannot be. The others are open."""
+        found = self.share_layer(first, second)
+        if len(self.said_apart):
+            found |= self.apart(first, second)
+        return found
+
     def clash(self, first: IntArray, second: IntArray) -> NDArray[np.bool_]:
-        """Whether two nodes cannot be one unit: it would have two nodes in a layer."""
+        """Whether two nodes cannot be one unit: it would have two nodes in a layer, or they are different."""
         return self.decided(first, second) & ~self.same(first, second)
 
     def has_node_in(self, layer: int) -> NDArray[np.bool_]:
@@ -228,12 +253,34 @@ class KnownUnits:
         return np.asarray(bits & bits.dtype.type(1 << place) != 0)
 
     def obstacle(self, first: int, second: int) -> tuple[int, int] | None:
-        """Two nodes of one layer that a unit of the two nodes would have; None if they do not clash."""
+        """Two nodes of one layer that a unit of the two nodes would have; None if there are none."""
         if self.unit[first] == self.unit[second]:
             return None
         copies, others = (np.flatnonzero(self.unit == self.unit[node]) for node in (first, second))
         one, other = np.nonzero(self.layer[copies][:, None] == self.layer[others])
         return (int(copies[one[0]]), int(others[other[0]])) if len(one) else None
+
+    def said_of(self, first: int, second: int) -> tuple[int, int] | None:
+        """Two nodes, of the units of these two, that are said to be different; None if there are none."""
+        ends = self.unit[self.said_apart]
+        asked = self.unit[[first, second]]
+        rows = np.flatnonzero((ends == asked).all(axis=1) | (ends == asked[::-1]).all(axis=1))
+        return None if not len(rows) else (int(self.said_apart[rows[0], 0]), int(self.said_apart[rows[0], 1]))
+
+    @cached_property
+    def _is_said(self) -> NDArray[np.bool_]:
+        """(n,) whose unit is said to be different from some other."""
+        units = np.zeros(int(self.unit.max(initial=-1)) + 1, dtype=bool)
+        units[self.unit[self.said_apart]] = True
+        return np.asarray(units[self.unit])
+
+    @cached_property
+    def _apart_keys(self) -> NDArray[np.int64]:
+        """Ascending, of the pairs of units that are known to be different."""
+        return np.unique(self._unit_keys(*self.said_apart.T))
+
+    def _unit_keys(self, first: IntArray, second: IntArray) -> NDArray[np.int64]:
+        return pair_keys(np.stack([self.unit[first], self.unit[second]], axis=1), len(self.unit))
 
 
 # ---- many pairs at once, as a list or as a grid ----------------------------------------------------------

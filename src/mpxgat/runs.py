@@ -72,6 +72,7 @@ class RunConfig:
                 "nodes": graph.n_nodes,
                 "intra_links": graph.n_intra,
                 "inter_links": graph.n_inter,
+                **({"apart": len(graph.apart)} if len(graph.apart) else {}),
             },
         )
 
@@ -130,7 +131,9 @@ def _shown(settings: Mapping[str, Any], name: str) -> str:
 
 
 def _sizes(config: RunConfig) -> str:
-    return f"{quoted(config.data)}: {config.graph.get('nodes')} nodes, checksum {printable(config.fingerprint[:12])}"
+    nodes, apart = (config.graph.get(name) for name in ("nodes", "apart"))
+    different = f", {printable(apart)} pair(s) known to be different" if apart else ""
+    return f"{quoted(config.data)}: {nodes} nodes{different}, checksum {printable(config.fingerprint[:12])}"
 
 
 @dataclass(frozen=True)

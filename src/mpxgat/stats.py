@@ -66,6 +66,7 @@ class GraphStats:
     per_layer: tuple[LayerStats, ...]
     overlap: tuple[OverlapStats, ...]
     units_by_layers: dict[int, float]
+    apart: int = 0  # pairs said to be different units
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -88,6 +89,7 @@ def graph_stats(graph: MultiplexGraph) -> GraphStats:
         per_layer=tuple(_layer_stats(graph, number) for number in range(graph.n_layers)),
         overlap=_overlaps(graph),
         units_by_layers={count: float(value) for count, value in enumerate(share) if value > 0},
+        apart=len(graph.apart),
     )
 
 

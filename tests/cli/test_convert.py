@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from mpxgat.build import with_apart
 from mpxgat.cli.app import app
 from mpxgat.errors import MpxgatError
 from mpxgat.graph import Features
@@ -100,6 +101,61 @@ def test_what_the_target_leaves_out_is_said(tmp_path):
     result = run(tmp_path / "planted.parquet", "-o", tmp_path / "out.xedges")
     assert result.exit_code == 0, result.exception
     assert "comunelab-extended does not hold features of this network: left out\n" in result.stderr
+
+
+@pytest.fixture
+def known(tmp_path):
+    """A network with some known links, and a list of two pairs that are different."""
+    path, graph = tmp_path / "known.csv", social(40, 2, 0, known=0.5)
+    write(graph, path)
+    rows = [[graph.ids[0].as_py(), graph.ids[-1].as_py()], [graph.ids[1].as_py(), graph.ids[-2].as_py()]]
+    listed = tmp_path / "different.csv"
+    listed.write_text("\n".join([",".join(graph.layers), *map(",".join, rows)]) + "\n")
+    return path, listed
+
+
+@pytest.mark.parametrize("suffix", [".mpxg", ".csv", ".parquet"])
+def test_pairs_known_to_be_different_are_added(known, tmp_path, suffix):
+    path, listed = known
+    out = tmp_path / f"out{suffix}"
+    result = run(path, "-o", out, "--different", listed)
+    assert result.exit_code == 0, result.exception
+    graph = read(path)
+    last = graph.n_nodes - 1
+    assert read(out) == with_apart(graph, [[0, last], [1, last - 1]])
+    assert run(out, "-o", tmp_path / "again.csv").exit_code == 0
+    assert read(tmp_path / "again.csv") == read(out)
+
+
+@pytest.mark.parametrize("suffix", [".edges", ".xedges", ".mpx", ".json"])
+def test_a_format_that_cannot_hold_them_says_so(tmp_path, suffix):
+    graph = social(40, 2, 0, known=1)
+    apart = with_apart(graph, [[0, graph.n_nodes - 1]])
+    write(replace(apart, attributes={}), tmp_path / "net.mpxg")
+    result = run(tmp_path / "net.mpxg", "-o", tmp_path / f"out{suffix}")
+    assert result.exit_code == 0, result.exception
+    assert "does not hold pairs known to be different of this network: left out\n" in result.stderr
+
+
+def test_a_pair_that_links_join_is_named_with_its_line(known, tmp_path):
+    path, listed = known
+    graph = read(path)
+    ids = [graph.ids[int(node)].as_py() for node in graph.inter[0]]
+    with open(listed, "a") as stream:
+        stream.write(",".join(ids) + "\n")
+    said = failure(path, "-o", tmp_path / "out.csv", "--different", listed)
+    assert f"{listed}:4: '{ids[0]}' (layer '{graph.layers[0]}') and '{ids[1]}'" in said
+    assert "are said to be different, but a known link makes them one unit; drop one of the two" in said
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_file_of_different_pairs_that_would_be_taken_for_part_of_the_input_is_not_written(known, tmp_path):
+    path, listed = known
+    path = path.rename(tmp_path / "known.edges.csv")
+    out = tmp_path / "known.edges.csv.gz"
+    assert "known.apart.csv.gz' is, or would be taken for, part" in failure(path, "-o", out, "--different", listed)
+    assert run(path, "-o", out).exit_code == 0
+    assert "different.csv' is, or would be taken for, part" in failure(path, "-o", listed, "--different", listed)
 
 
 def test_nothing_is_said_of_what_a_network_does_not_have(tmp_path):

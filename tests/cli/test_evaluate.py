@@ -3,13 +3,15 @@
 import json
 import re
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from mpxgat.cli.app import app
 from mpxgat.errors import MpxgatError
-from mpxgat.io import write
+from mpxgat.io import read, write
 from mpxgat.models.mpxgat import MPXGAT
+from mpxgat.models.rules import Rules
 from mpxgat.splits import load_split
 from mpxgat.synthetic import social
 
@@ -183,3 +185,18 @@ def test_a_saved_split_takes_no_lists(saved, option):
 
 def test_a_saved_split_has_its_direction(saved):
     assert "--directed with a saved split" in failure("evaluate", saved, "--directed")
+
+
+def test_pairs_known_to_be_different_are_in_every_training_graph(net, saved, tmp_path, monkeypatch):
+    graph = read(net)
+    first, second = (graph.unit[graph.layer_nodes(layer)] for layer in (0, 1))
+    row, column = map(int, np.argwhere(first[:, None] != second)[5])
+    ends = graph.ids[row].as_py(), graph.ids[len(first) + column].as_py()
+    listed = tmp_path / "different.csv"
+    listed.write_text(f"{','.join(graph.layers)}\n{','.join(ends)}\n")
+    seen, learn = [], Rules._learn
+    monkeypatch.setattr(Rules, "_learn", lambda self, graph, session: seen.append(graph) or learn(self, graph, session))
+    for protocol in ("marked", "units", "anchors"):
+        assert run("evaluate", net, "--different", listed, "--protocol", protocol).exit_code == 0
+    assert [each.apart.tolist() for each in seen] == 3 * [[[row, len(first) + column]]]
+    assert "with a saved split, which is made already" in failure("evaluate", saved, "--different", listed)

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mpxgat import datasets
+from mpxgat.build import with_apart
 from mpxgat.cli.app import app
 from mpxgat.io import write
 from mpxgat.synthetic import social
@@ -24,7 +25,7 @@ def test_json_of_a_file(tmp_path):
     assert result.stderr == ""
     value = json.loads(result.stdout)
     keys = ["name", "layers", "units", "nodes", "intra_links", "inter_links", "weighted", "horizontal_features"]
-    assert list(value) == [*keys, "vertical_features", "per_layer", "overlap", "units_by_layers"]
+    assert list(value) == [*keys, "vertical_features", "per_layer", "overlap", "units_by_layers", "apart"]
     assert value["name"] == str(path)
     assert [value[key] for key in keys[1:7]] == [2, 3, 5, 3, 2, True]
     assert value["per_layer"][0]["mean_degree"] == pytest.approx(4 / 3)
@@ -39,6 +40,18 @@ def test_table_of_a_file_shows_texts_as_they_are(tmp_path):
     assert result.exit_code == 0
     assert "[red]" in result.stdout
     assert "[/x]" in result.stdout
+
+
+def test_pairs_known_to_be_different_are_counted_if_there_are_any(tmp_path):
+    graph = social(60, 2, 0, known=0.5)
+    write(graph, tmp_path / "net.csv")
+    assert "known to be different" not in run(str(tmp_path / "net.csv")).stdout
+    strange = [[0, graph.n_nodes - 1], [1, graph.n_nodes - 2]]
+    assert (graph.unit[strange][:, 0] != graph.unit[strange][:, 1]).all()
+    write(with_apart(graph, strange), tmp_path / "net.csv")
+    lines = [line.split() for line in run(str(tmp_path / "net.csv")).stdout.splitlines()]
+    assert ["pairs", "known", "to", "be", "different", "2"] in lines
+    assert json.loads(run(str(tmp_path / "net.csv"), "--json").stdout)["apart"] == 2
 
 
 def test_many_pairs_of_layers_are_cut_with_a_note(tmp_path):

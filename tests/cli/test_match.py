@@ -7,6 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from mpxgat.build import with_apart
 from mpxgat.cli import explain, match
 from mpxgat.errors import MpxgatError
 from tests.cli.runs import network
@@ -157,6 +158,14 @@ class TestExplain:
         found = answer("explain", "run", "a", "b", "--layers", "x", "y")
         assert (found["status"], found["probability"], found["score"]) == ("forbidden", 0.0, None)
         assert "two nodes in a layer, 'a' (layer 'x') and 'b' (layer 'x')" in found["why"]
+
+    def test_pairs_known_to_be_different(self, matcher):
+        matcher.graph = with_apart(GRAPH, [[GRAPH.index("a", "y"), GRAPH.index("c", "z")]])
+        found = answer("explain", "run", "a", "c", "--layers", "y", "z")
+        assert (found["status"], found["probability"], found["reasons"]) == ("forbidden", 0.0, [])
+        said = "they are known to be different: 'a' (layer 'y') and 'c' (layer 'z') are said to be"
+        assert found["why"] == said
+        assert said in run("explain", "run", "a", "c", "--layers", "y", "z").stdout.replace("\n", " ")
 
     @pytest.mark.parametrize(
         ("arguments", "said"),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,9 +10,12 @@ import time
 
 import pytest
 
+from mpxgat.build import with_apart
 from mpxgat.errors import MpxgatError
+from mpxgat.io import write
 from mpxgat.models.mpxgat import MPXGAT
 from mpxgat.runs import RunFolder
+from mpxgat.synthetic import social
 from tests.cli.runs import SMALL, network, run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -263,3 +267,25 @@ def test_direction_that_a_model_does_not_use_is_said_once(tmp_path):
     assert result.exit_code == 0, result.output
     assert result.stderr.count("the model rules does not use the direction of this network") == 1
     assert RunFolder(tmp_path / "run").config().data == f"{tmp_path / 'net.csv'} --directed"
+
+
+# ---- pairs known to be different -------------------------------------------------------------------------
+
+
+def test_what_is_different_is_part_of_the_run(tmp_path):
+    graph = social(60, 2, 0, known=0.5)
+    write(graph, tmp_path / "net.parquet")
+    last = graph.n_nodes - 1
+    listed, out = tmp_path / "different.csv", tmp_path / "run"
+    listed.write_text(f"{','.join(graph.layers)}\n{graph.ids[0].as_py()},{graph.ids[last].as_py()}\n")
+    train = ("train", tmp_path / "net.parquet", "-o", out, "--model", "rules")
+    assert run(*train, "--different", listed).exit_code == 0
+    model = RunFolder(out).model()
+    assert model.graph == with_apart(graph, [[0, last]])
+    assert model.score([[0, last]]) < model.score([[1, last - 1]])
+    assert "1 pair(s) known to be different" in run("info", out).stdout.replace("\n", " ")
+    assert "is finished: nothing to do" in run(*train, "--different", listed, "--resume").stderr
+    refused = run(*train, "--resume")
+    assert re.search(r"other data .* nodes, 1 pair\(s\) known to be different, checksum", str(refused.exception))
+    listed.write_text(f"{','.join(graph.layers)}\nnobody,{graph.ids[last].as_py()}\n")
+    assert f"{listed}:2: unknown node 'nobody'" in str(run(*train, "--different", listed, "--resume").exception)

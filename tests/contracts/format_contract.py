@@ -21,6 +21,8 @@ def what_remains(graph: MultiplexGraph, leaves_out: frozenset[str]) -> Multiplex
         graph = replace(graph, horizontal_features=None, vertical_features=None)
     if "attributes" in leaves_out:
         graph = replace(graph, attributes={})
+    if "apart" in leaves_out:
+        graph = graph.without(apart=graph.apart)
     return graph
 
 

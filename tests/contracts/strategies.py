@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from mpxgat.build import EdgeTable, NodeTable, build, with_inter_links
+from mpxgat.build import EdgeTable, NodeTable, build, with_apart, with_inter_links
 from mpxgat.graph import Features, MultiplexGraph
 
 AWKWARD = [
@@ -33,7 +33,7 @@ FEATURES = st.floats(-(2.0**100), 2.0**100, width=32, allow_nan=False)
 
 @st.composite
 def graphs(draw: st.DrawFn, ids: st.SearchStrategy[str] = IDS, names: st.SearchStrategy[str] = IDS) -> MultiplexGraph:
-    """A multiplex of up to four layers: weights, direction, features, attributes, isolated nodes, open inter links."""
+    """A multiplex of up to four layers: weights, direction, features, attributes, lonely nodes, some apart."""
     layers = draw(st.lists(names, min_size=1, max_size=4, unique=True))
     members = [draw(st.lists(ids, min_size=1, max_size=6, unique=True)) for _ in layers]
     node_ids = [node for layer in members for node in layer]
@@ -59,7 +59,16 @@ def graphs(draw: st.DrawFn, ids: st.SearchStrategy[str] = IDS, names: st.SearchS
         draw(st.dictionaries(_names(), _texts(len(node_ids)), max_size=2)),
     )
     graph = build(layers, edges, nodes)
-    return with_inter_links(graph, draw(_inter_links(graph)))
+    graph = with_inter_links(graph, draw(_inter_links(graph)))
+    return with_apart(graph, draw(_apart(graph)))
+
+
+@st.composite
+def _apart(draw: st.DrawFn, graph: MultiplexGraph) -> np.ndarray:
+    """A few pairs of two layers that known links do not join; often none."""
+    first, second = np.nonzero((graph.node_layer[:, None] != graph.node_layer) & (graph.unit[:, None] != graph.unit))
+    rows = draw(st.lists(st.integers(0, len(first) - 1), max_size=3)) if len(first) else []
+    return np.stack([first[rows], second[rows]], axis=1)
 
 
 @st.composite

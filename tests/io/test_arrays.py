@@ -9,6 +9,7 @@ import pytest
 from safetensors.numpy import load, save
 
 import mpxgat
+from mpxgat.build import with_apart
 from mpxgat.errors import GraphError, InputError
 from mpxgat.graph import Features
 from mpxgat.io.arrays import (
@@ -139,3 +140,15 @@ def test_damaged_arrays_are_refused(change):
     change(arrays)
     with pytest.raises(GraphError):
         graph_from_arrays(arrays)
+
+
+def test_pairs_known_to_be_different_are_an_array_where_there_are_any():
+    graph = graph_of("x.a x.b", "y.a y.b", "x.a y.a")
+    apart = with_apart(graph, [[0, 3]])
+    assert {*graph_to_arrays(apart)} - {*graph_to_arrays(graph)} == {"apart"}
+    assert graph_from_arrays(graph_to_arrays(apart)) == apart
+    for wrong in ([[0, 2]], [[3, 0]], [[0, 1]]):
+        with pytest.raises(GraphError, match=r"damaged|makes them one unit"):
+            graph_from_arrays(graph_to_arrays(graph) | {"apart": np.array(wrong, dtype=np.int32)})
+    with pytest.raises(GraphError, match="links are pairs of nodes"):
+        graph_from_arrays(graph_to_arrays(graph) | {"apart": np.array([0, 3], dtype=np.int32)})

@@ -10,8 +10,9 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from mpxgat.build import with_apart
 from mpxgat.errors import DataWarning, InputError
-from mpxgat.io import formats, from_networkx, read, read_layers, to_networkx, to_networkx_layers, write
+from mpxgat.io import formats, from_networkx, read, read_layers, to_networkx, to_networkx_layers, to_pyg, write
 from tests.examples import graph_of, random_graph
 
 EDGES = "source,source_layer,target,target_layer"
@@ -207,6 +208,15 @@ def test_nothing_is_said_of_what_we_write(tmp_path, name):
         read(tmp_path / f"net{formats()[name].suffixes[0]}", name)
         from_networkx(to_networkx(graph))
         from_networkx(to_networkx_layers(graph), anchors=[])
+
+
+@pytest.mark.parametrize("convert", [to_networkx, to_networkx_layers, to_pyg])
+def test_pairs_known_to_be_different_are_said_to_be_left_out(convert):
+    graph = with_apart(graph_of("x.a x.b", "y.a y.b", "x.a y.a"), [[0, 3]])
+    if convert is to_pyg:
+        pytest.importorskip("torch_geometric", reason="torch-geometric is not installed")
+    with pytest.warns(DataWarning, match="1 pair\\(s\\) known to be different are left out"):
+        convert(graph)
 
 
 def test_the_command_prints_a_note_once(tmp_path):

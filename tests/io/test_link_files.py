@@ -6,10 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from mpxgat.build import with_apart, with_inter_links
 from mpxgat.errors import InputError
 from mpxgat.io.csv_tables import with_formulas, without_formulas
 from mpxgat.io.embedding_files import write_embeddings
-from mpxgat.io.link_files import read_anchors, read_pairs, write_links
+from mpxgat.io.link_files import read_anchors, read_different, read_pairs, write_links
 from tests.examples import graph_of
 
 FORMULAS = ['=HYPERLINK("x")', "+1+cmd", "-2+3", "@ann", "-", "+", "\t=1", "\r=1", "'=1", "''@ann", "-5e3", "=", "-1-1"]
@@ -132,3 +133,46 @@ def test_a_unit_of_three_layers_is_known_or_hidden_as_a_whole(tmp_path):
     with pytest.raises(InputError, match=r"known\.csv:1: the columns 'a', 'b', .*'z'\); or source"):
         read_anchors(*lists(tmp_path, "a,b\na,p\n", "x,z\na,s\n"), graph)
     assert len(read_anchors(*lists(tmp_path, "x,y\na,p\n", "z,x\ns,b\n"), graph)[1]) == 1
+
+
+# ---- who is not who ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "home,work\nann,y\ncid,x\n",
+        "a,b\nann,y\ncid,x\n",
+        "work,home,note\ny,ann,\nx,cid,sure\n",
+        "source,source_layer,target,target_layer\ny,work,ann,home\ncid,home,x,work\n",
+    ],
+)
+def test_pairs_known_to_be_different_are_added(tmp_path, two_layers, content):
+    path = tmp_path / "different.csv"
+    path.write_text(content)
+    graph = read_different(path, two_layers)
+    expected = two_layers.positions([("ann", "home"), ("y", "work"), ("cid", "home"), ("x", "work")]).reshape(2, 2)
+    assert graph == with_apart(two_layers, expected)
+    path.write_text("home,work\nbob,x\n")
+    assert len(read_different(path, graph).apart) == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("home,work\nann,y\nbob,q\n", r"different\.csv:3: unknown node 'q', expected one of layer 'work'"),
+        ("home,work\nbob,y\nann,x\n", r"different\.csv:3: 'ann' .* and 'x' .* but a known link makes them one unit"),
+        (
+            "source,source_layer,target,target_layer\nann,home,bob,home\n",
+            r"different\.csv:2: 'ann' .* and 'bob' .* are different anyway, in one layer; expected nodes of two layers",
+        ),
+        ("source,source_layer,target,target_layer\nann,home,ann,home\n", r"different\.csv:2: a node with itself"),
+        ("from,to\nann,y\n", r"different\.csv:1: the columns 'from', 'to', expected two that are called by layers"),
+    ],
+)
+def test_what_cannot_be_different_is_named_with_its_line(tmp_path, two_layers, content, message):
+    graph = with_inter_links(two_layers, two_layers.positions([("ann", "home"), ("x", "work")])[None])
+    path = tmp_path / "different.csv"
+    path.write_text(content)
+    with pytest.raises(InputError, match=message):
+        read_different(path, graph)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import ipc
 
+from mpxgat.build import with_apart
 from mpxgat.errors import InputError
 from mpxgat.graph import Features, MultiplexGraph
 from mpxgat.io import mpxg as arrow_files
@@ -51,6 +52,20 @@ def with_ids(graph: MultiplexGraph, ids: list[str]) -> MultiplexGraph:
 
 
 # ---- what a good file gives ----------------------------------------------------------------------------
+
+
+def test_pairs_known_to_be_different_are_a_column_where_there_are_any(graph: MultiplexGraph, tmp_path: Path) -> None:
+    strange = np.array([[0, graph.n_nodes - 1]], dtype=np.int32)
+    plain, apart = tmp_path / "plain.mpxg", tmp_path / "apart.mpxg"
+    write(graph, plain)
+    write(with_apart(graph, strange), apart)
+    assert batch_of(apart).schema.names == [*batch_of(plain).schema.names, "apart"]
+    found = read(apart)
+    assert found == with_apart(graph, strange)
+    assert not found.apart.flags.owndata
+    contradiction = replace(graph, apart=graph.inter[:1])
+    write(contradiction, apart)
+    assert "are said to be different, but a known link makes them one unit" in error(apart)
 
 
 def test_all_parts_come_back_and_the_same_graph_gives_the_same_bytes(graph: MultiplexGraph, tmp_path: Path) -> None:

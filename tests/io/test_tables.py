@@ -9,9 +9,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from mpxgat.errors import InputError, OutputError
+from mpxgat.build import with_apart
+from mpxgat.errors import DataWarning, InputError, OutputError
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io import read, write
+from mpxgat.io.link_files import read_different
 from tests.examples import graph_of
 
 NODES = "id,layer,unit,h:age,v:size,city\na,x,1,3,0.5,Oslo\nb,x,,4,1,\na,y,2,5,2,Rome\nc,y,1,6,4,Bonn\n"
@@ -224,3 +226,60 @@ def test_texts_that_are_not_utf8_are_named(tmp_path: Path) -> None:
     wrong = pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, 1], np.int32)), pa.py_buffer(b"\xff"))
     path = put_parquet(tmp_path, source=wrong, target=pa.array(["a"]), layer=pa.array(["x"]))
     assert "damaged" in message(path)
+
+
+# ---- pairs that are known to be different ----------------------------------------------------------------
+
+GRAPH = graph_of("x.a x.b", "y.a y.c", "x.a y.c")
+DIFFERENT = with_apart(GRAPH, [[0, 2], [1, 3]])
+LIST = "source,source_layer,target,target_layer\na,x,a,y\nb,x,c,y\n"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".edges.csv", ".parquet"])
+def test_they_have_a_file_of_their_own_where_there_are_any(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"g{suffix}"
+    assert len(write(GRAPH, path)) == 2
+    written = write(DIFFERENT, path)
+    assert [place.name for place in written][2] == f"g.apart{suffix.removeprefix('.edges')}"
+    assert read(path) == DIFFERENT
+
+
+def test_it_is_a_list_as_commands_read_it(tmp_path: Path) -> None:
+    write(DIFFERENT, tmp_path / "g.csv")
+    assert (tmp_path / "g.apart.csv").read_text() == LIST
+    assert read_different(tmp_path / "g.apart.csv", GRAPH) == DIFFERENT
+
+
+@pytest.mark.parametrize(("before", "after"), [(".csv", ".csv.gz"), (".csv", ".csv"), (".parquet", ".parquet")])
+def test_an_older_file_is_not_taken_for_part_of_a_new_one(tmp_path: Path, before: str, after: str) -> None:
+    write(DIFFERENT, tmp_path / f"g{before}")
+    written = write(GRAPH, tmp_path / f"g{after}")
+    assert tmp_path / f"g.apart{after}" in written
+    assert read(tmp_path / f"g{after}") == GRAPH
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (
+            "a,x,a,y\na,x,c,y\n",
+            "g.apart.csv:3: 'a' (layer 'x') and 'c' (layer 'y') are said to be different, but a known",
+        ),
+        ("a,x,b,x\n", "g.apart.csv:2: 'a' (layer 'x') and 'b' (layer 'x') are different anyway"),
+        ("a,x,q,y\n", "g.apart.csv:2: unknown node 'q', expected one of layer 'y'"),
+        ("a,x,a,z\n", "g.apart.csv:2: unknown layer 'z', expected one of 'x', 'y'"),
+    ],
+)
+def test_what_cannot_be_is_named_with_its_line(tmp_path: Path, rows: str, said: str) -> None:
+    write(GRAPH, tmp_path / "g.csv")
+    (tmp_path / "g.apart.csv").write_text(LIST.splitlines()[0] + "\n" + rows)
+    assert said in message(tmp_path / "g.csv")
+
+
+def test_a_missing_column_is_named_and_a_further_one_passed_over(tmp_path: Path) -> None:
+    write(GRAPH, tmp_path / "g.csv")
+    (tmp_path / "g.apart.csv").write_text("source,target\na,a\n")
+    assert "g.apart.csv:1: no column 'source_layer'" in message(tmp_path / "g.csv")
+    (tmp_path / "g.apart.csv").write_text("source,source_layer,target,target_layer,who\na,x,a,y,me\n")
+    with pytest.warns(DataWarning, match=r"g\.apart\.csv: columns passed over: 'who'"):
+        assert read(tmp_path / "g.csv") == with_apart(GRAPH, [[0, 2]])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from mpxgat.build import with_inter_links
+from mpxgat.build import with_apart, with_inter_links
 from mpxgat.graph import MultiplexGraph, describe
 from mpxgat.matching import Candidates, Explanation, Matcher, Reason
 from mpxgat.matching.match import layer_pairs
@@ -19,7 +19,19 @@ steady = settings(max_examples=60, deadline=None, derandomize=True, database=Non
 def is_open(graph: MultiplexGraph, u: int, v: int) -> bool:
     """Whether two nodes can still be matched, by the definition."""
     layers = [set(graph.node_layer[graph.unit == graph.unit[node]].tolist()) for node in (u, v)]
-    return bool(graph.unit[u] != graph.unit[v] and not layers[0] & layers[1])
+    return bool(graph.unit[u] != graph.unit[v] and not layers[0] & layers[1]) and not are_apart(graph, graph.unit, u, v)
+
+
+def are_apart(graph: MultiplexGraph, unit: np.ndarray, u: int, v: int) -> bool:
+    """Whether two nodes, or any others of their units as ``unit`` (n,) has them, are said to be different."""
+    said = {frozenset(pair) for pair in unit[graph.apart].tolist()}
+    return frozenset((int(unit[u]), int(unit[v]))) in said
+
+
+def some_apart(graph: MultiplexGraph, count: int) -> MultiplexGraph:
+    """The graph with random pairs of two layers, which known links do not join, said to be different."""
+    strange = np.argwhere((graph.node_layer[:, None] < graph.node_layer) & (graph.unit[:, None] != graph.unit))
+    return with_apart(graph, np.random.default_rng(count).choice(strange, count))
 
 
 class TableMatcher:
@@ -62,7 +74,9 @@ class TableMatcher:
 
 @st.composite
 def matchers(draw: st.DrawFn) -> TableMatcher:
-    """Two to five layers with few known links and many probable pairs, often equally probable: conflicts abound."""
+    """Two to five layers with few known links, some pairs known to be different and many probable ones, often equally
+    probable: conflicts abound.
+    """
     sizes = draw(st.lists(st.integers(1, 4), min_size=2, max_size=5))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     bare = graph_of(*(f"{layer}.{node} {layer}.{node}" for layer, size in enumerate(sizes) for node in range(size)))
@@ -70,6 +84,8 @@ def matchers(draw: st.DrawFn) -> TableMatcher:
     inter = np.argwhere(bare.node_layer[:, None] < bare.node_layer)
     copies = inter[unit[inter[:, 0]] == unit[inter[:, 1]]]
     graph = with_inter_links(bare, copies[rng.random(len(copies)) < draw(st.sampled_from([0.0, 0.1, 0.5]))])
+    strange = inter[graph.unit[inter[:, 0]] != graph.unit[inter[:, 1]]]
+    graph = with_apart(graph, strange[rng.random(len(strange)) < draw(st.sampled_from([0.0, 0.05, 0.3]))])
     some = inter[rng.random(len(inter)) < draw(st.sampled_from([0.1, 0.5, 1.0]))]
     chances = rng.choice([0.05, 0.5, 0.9, 0.95, *rng.random(4)], size=len(some)).clip(0.01, 0.99)
     return TableMatcher(graph, {(int(u), int(v)): float(p) for (u, v), p in zip(some, chances, strict=True)})

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from mpxgat.build import with_apart
 from mpxgat.matching.assignment import merge_units
 from tests.examples import graph_of
-from tests.matching.doubles import matchers, steady
+from tests.matching.doubles import are_apart, matchers, steady
 
 
 def merged(graph, **chances):
@@ -41,11 +42,12 @@ def test_units_are_disjoint_cliques_that_keep_known_links(matcher):
     # Only what is offered merges: known and offered links inside units join all nodes of a unit.
     assert all(tuple(pair) in matcher.table for pair in cliques.joined_by.tolist())
     assert (unit[cliques.joined_by[:, 0]] == unit[cliques.joined_by[:, 1]]).all()
-    # And whatever is refused would break uniqueness.
+    assert (unit[graph.apart[:, 0]] != unit[graph.apart[:, 1]]).all()
+    # And whatever is refused would break uniqueness, or join nodes that are known to be different.
     for u, v in matcher.table:
         if unit[u] != unit[v]:
             layers = [set(graph.node_layer[unit == unit[node]].tolist()) for node in (u, v)]
-            assert layers[0] & layers[1]
+            assert layers[0] & layers[1] or are_apart(graph, unit, u, v)
 
 
 @steady
@@ -98,6 +100,14 @@ def test_a_known_counterpart_stays():
     cliques = merged(GRAPH, xb_ya=0.99)
     assert len(cliques.pairs) == 0
     assert cliques.unit.tolist() == GRAPH.unit.tolist()
+
+
+def test_what_is_different_is_not_joined_through_a_third_layer():
+    apart = with_apart(GRAPH, [[GRAPH.index("a", "z"), GRAPH.index("a", "x")]])
+    assert named(apart, merged(apart, xa_ya=0.9, ya_za=0.8).pairs) == ["xa_ya"]
+    assert named(apart, merged(apart, xa_ya=0.7, ya_za=0.8).pairs) == ["ya_za"]
+    by_unit = with_apart(GRAPH, [[GRAPH.index("b", "x"), GRAPH.index("a", "z")]])
+    assert named(by_unit, merged(by_unit, yb_za=0.9, yb_zb=0.8).pairs) == ["xb_zb", "yb_zb"]
 
 
 def test_ties_go_to_the_nodes_that_come_first():

@@ -43,7 +43,7 @@ def test_the_double_keeps_the_contract(matcher):
 def test_all_matches_with_the_known_links_are_disjoint_cliques(matcher, threshold, k):
     graph = matcher.graph
     matches = match_all(matcher, threshold, k)
-    # This refuses links that give a unit two nodes in a layer.
+    # This refuses links that give a unit two nodes in a layer, or two that are known to be different.
     joined = with_inter_links(graph, np.concatenate([graph.inter, matches.pairs]))
     unit = joined.unit
     assert (unit[graph.inter[:, 0]] == unit[graph.inter[:, 1]]).all()

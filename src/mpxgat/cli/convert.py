@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mpxgat.cli.options import DirectedOption, is_path, load_data
+from mpxgat.cli.options import DifferentOption, DirectedOption, add_different, is_path, load_data
 from mpxgat.cli.output import print_note, progress
 from mpxgat.errors import OutputError, SettingError, printable, quoted
 
 if TYPE_CHECKING:
     from mpxgat.graph import MultiplexGraph
     from mpxgat.io import Format
+
+_IN_WORDS = {"apart": "pairs known to be different"}
 
 
 def convert(
@@ -46,12 +48,13 @@ def convert(
         str | None, typer.Option(help="Names for the layers of several files, separated by commas.")
     ] = None,
     directed: DirectedOption = False,
+    different: DifferentOption = None,
 ) -> None:
     """Write a multiplex in another format, or join single-layer networks into one."""
     from mpxgat.io import choose_format, write
 
     target = choose_format(output, to_format)
-    sources = [Path(text) for text in inputs] + ([anchors] if anchors else []) + (nodes or [])
+    sources = [Path(text) for text in inputs] + [path for path in (anchors, different) if path] + (nodes or [])
     single = len(inputs) == 1 and anchors is None and layer_names is None and not nodes
     if single and is_path(inputs[0]):
         sources += _read_beside(choose_format(sources[0], from_format), sources[0])
@@ -61,10 +64,14 @@ def convert(
             graph, _ = load_data(inputs[0], from_format, directed=directed)
         else:
             graph = _join(inputs, anchors, nodes or [], from_format, layer_names, directed=directed)
+        graph = add_different(graph, different)
+        if len(graph.apart):
+            _refuse_to_overwrite(target.apart(output)[:1], sources)
         written = write(graph, output, to_format)
     left_out = sorted(target.leaves_out & _parts(graph))
     if left_out:
-        print_note(f"{target.name} does not hold {', '.join(left_out)} of this network: left out")
+        words = ", ".join(_IN_WORDS.get(part, part) for part in left_out)
+        print_note(f"{target.name} does not hold {words} of this network: left out")
     for path in written:
         print_note(f"wrote {printable(path, 300)}")
 
@@ -88,7 +95,7 @@ def _join(
 
 def _read_beside(form: Format, path: Path) -> Iterator[Path]:
     """Places of the files that are read with ``path``, and those where a new file would be read in their stead."""
-    for places in form.beside(path):
+    for places in (*form.beside(path), form.apart(path)):
         for place in places:
             yield place
             if os.path.exists(place):  # unlike the method, False for a name too long
@@ -118,5 +125,6 @@ def _parts(graph: MultiplexGraph) -> set[str]:
         "direction": graph.intra_arcs is not None,
         "features": graph.horizontal_features is not None or graph.vertical_features is not None,
         "attributes": bool(graph.attributes),
+        "apart": len(graph.apart) > 0,
     }
     return {name for name, has in parts.items() if has}

@@ -18,6 +18,7 @@ from mpxgat.cli.options import (
     BatchOption,
     CompareOption,
     ConfigOption,
+    DifferentOption,
     DirectedOption,
     EngineOption,
     EpochsOption,
@@ -29,6 +30,7 @@ from mpxgat.cli.options import (
     PublishedOption,
     SetOption,
     WorkersOption,
+    add_different,
     chosen_engine,
     chosen_model,
     chosen_split,
@@ -85,6 +87,7 @@ def evaluate(
     address: AddressOption = None,
     workers: WorkersOption = None,
     directed: DirectedOption = False,
+    different: DifferentOption = None,
     format: FormatOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -97,7 +100,8 @@ def evaluate(
     name = chosen_model(model, config, _MODEL)
     made = make_model(name, **settings)  # a wrong name or setting is reported before anything is read
     with progress(f"reading {data}", quiet=json):
-        label, splits = _splits(data, format, (protocol, known, hidden), first_seed, seeds, directed=directed)
+        reading, hiding = (format, different), (protocol, known, hidden)
+        label, splits = _splits(data, reading, hiding, first_seed, seeds, directed=directed)
     note_unread(made, splits[0].train)
     note_attributes(made, splits[0].train)
     if jobs is None and not runs_on.always and splits[0].train.n_nodes >= _WORTH_PROCESSES:
@@ -158,22 +162,25 @@ def _ranked_ways(split: Split) -> dict[str, str] | None:
 
 def _splits(
     data: str,
-    format: str | None,
+    reading: tuple[str | None, Path | None],
     hiding: tuple[str | None, str | None, Path | None],
     first_seed: int | None,
     seeds: int,
     *,
     directed: bool,
 ) -> tuple[str, list[Split]]:
-    """Label and splits: the one in the file, or one for each seed; ``hiding`` is protocol, known and hidden."""
+    """Label and splits: the one in the file, or one for each seed.
+
+    ``reading`` is format and pairs known to be different, ``hiding`` protocol, known and hidden.
+    """
     from mpxgat.splits import load_split
 
-    protocol, known, hidden = hiding
+    (format, different), (protocol, known, hidden) = reading, hiding
     given = {"--protocol": protocol, "--known": known, "--hidden": hidden, "--first-seed": first_seed}
     if data.endswith(SPLIT_SUFFIX):
         if seeds > 1:
             raise SettingError(f"{data} is one split, expected --seeds 1 with it")
-        for option, value in (given | {"--format": format}).items():
+        for option, value in (given | {"--format": format, "--different": different}).items():
             if value is not None:
                 raise SettingError(f"{option} {quoted(value)} with a saved split, which is made already; expected none")
         if directed:
@@ -181,6 +188,7 @@ def _splits(
         return Path(data).name, [load_split(data)]
     choice = chosen_split(protocol, known, hidden)  # what is wrong is reported before anything is read
     graph, label = load_data(data, format, directed=directed)
+    graph = add_different(graph, different)
     first = first_seed or 0
     return label, choice.splits(graph, range(first, first + seeds))
 

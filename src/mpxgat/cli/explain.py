@@ -89,11 +89,15 @@ def _settled(graph: MultiplexGraph, first: int, second: int) -> _Settled | None:
 
     if graph.unit[first] == graph.unit[second]:
         return _Settled("known", 1.0, "known links join the two")
-    obstacle = KnownUnits.of(graph).obstacle(first, second)
-    if obstacle is None:
+    units = KnownUnits.of(graph)
+    obstacle, said = units.obstacle(first, second), units.said_of(first, second)
+    if obstacle is None and said is None:
         return None
-    one, other = (describe(graph.nodes[node]) for node in obstacle)
-    why = f"they cannot be one unit: by known links it would have two nodes in a layer, {one} and {other}"
+    one, other = (describe(graph.nodes[node]) for node in said or obstacle or ())
+    if said is None:
+        why = f"they cannot be one unit: by known links it would have two nodes in a layer, {one} and {other}"
+    else:
+        why = f"they are known to be different: {one} and {other} are said to be"
     return _Settled("forbidden", 0.0, why)
 
 

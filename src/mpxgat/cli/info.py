@@ -112,6 +112,7 @@ def _graph_in_words(config: RunConfig) -> str:
     return (
         f"{len(graph['layers'])} layers, {graph['nodes']:,} nodes, "
         f"{graph['intra_links']:,} intra links, {graph['inter_links']:,} inter links"
+        + (f", {graph['apart']:,} pair(s) known to be different" if "apart" in graph else "")
     )
 
 
@@ -142,6 +143,7 @@ def _print_sizes(stats: GraphStats) -> None:
             "intra links": f"{stats.intra_links:,} ({'weighted' if stats.weighted else 'unweighted'})",
             **_direction(stats),
             "inter links": stats.inter_links,
+            **({"pairs known to be different": stats.apart} if stats.apart else {}),
             **({"features": features} if stats.horizontal_features or stats.vertical_features else {}),
         }
     )

@@ -164,6 +164,17 @@ WorkersOption = Annotated[
 ]
 
 
+DifferentOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--different",
+        metavar="FILE",
+        help="Pairs of nodes known to be different units, .csv or .parquet: columns called by two layers, or source, "
+        "source_layer, target, target_layer.",
+    ),
+]
+
+
 def note_unread(model: Model, graph: MultiplexGraph) -> None:
     """Say once what of the data a model does not use."""
     if unread := model.unread(graph):
@@ -210,6 +221,13 @@ def load_data(text: str, format: str | None = None, *, directed: bool = False) -
 def data_label(text: str, *, directed: bool) -> str:
     """What a record calls the data: as it is given to commands."""
     return f"{text} --directed" if directed else text
+
+
+def add_different(graph: MultiplexGraph, path: Path | None) -> MultiplexGraph:
+    """The graph in which the pairs in a file, if there is one, are known to be different, too."""
+    from mpxgat.io.link_files import read_different
+
+    return graph if path is None else read_different(path, graph)
 
 
 @dataclass(frozen=True)

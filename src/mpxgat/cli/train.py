@@ -15,6 +15,7 @@ from mpxgat.cli.options import (
     CompareOption,
     ConfigOption,
     DataArgument,
+    DifferentOption,
     DirectedOption,
     EngineOption,
     EpochsOption,
@@ -24,6 +25,7 @@ from mpxgat.cli.options import (
     PublishedOption,
     SetOption,
     WorkersOption,
+    add_different,
     chosen_engine,
     chosen_model,
     data_label,
@@ -68,6 +70,7 @@ def train(
         bool, typer.Option("--resume", help="Continue the run in the folder; what is not given is as it was begun.")
     ] = False,
     directed: DirectedOption = False,
+    different: DifferentOption = None,
     format: FormatOption = None,
     json: JsonOption = False,
     save_every: Annotated[float, typer.Option(min=0, hidden=True, help="Seconds between checkpoints.")] = 20.0,
@@ -88,13 +91,15 @@ def train(
     try:
         with progress(f"reading {data}", quiet=json):
             graph, label = load_data(data, format, directed=directed)
+            graph = add_different(graph, different)
         note_unread(made, graph)
         note_attributes(made, graph)
         with folder.locked():
             _train(folder, made, graph, label, side_by_side, save_every, quiet=json)
     except KeyboardInterrupt:
         if folder.holds_run() and not folder.finished:
-            print_note(_how_to_go_on(folder, data_label(data, directed=directed), format), limit=4000)
+            begun = data_label(data, directed=directed)
+            print_note(_how_to_go_on(folder, begun, format, different), limit=4000)
         raise
     if json:
         print_json(folder.to_record())
@@ -151,8 +156,14 @@ def _train(
     folder.finish(model)
 
 
-def _how_to_go_on(folder: RunFolder, data: str, format: str | None) -> str:
-    words = ["mpxgat", "train", data, "-o", str(folder.path), *(["--format", format] if format else []), "--resume"]
+def _how_to_go_on(folder: RunFolder, data: str, format: str | None, different: Path | None) -> str:
+    given = [
+        word
+        for name, value in (("--format", format), ("--different", different))
+        if value
+        for word in (name, str(value))
+    ]
+    words = ["mpxgat", "train", data, "-o", str(folder.path), *given, "--resume"]
     return f"the run is not finished; continue with: {shlex.join(words)}"
 
 

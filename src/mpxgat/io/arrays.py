@@ -27,6 +27,7 @@ from mpxgat.build import validate
 from mpxgat.errors import GraphError, InputError, printable
 from mpxgat.graph import Features, MultiplexGraph
 from mpxgat.io.files import read_bytes, write_files
+from mpxgat.pairs import no_pairs
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -110,6 +111,8 @@ def graph_to_arrays(graph: MultiplexGraph) -> Arrays:
     for name in ("intra_weight", "inter_weight", "intra_arcs"):
         if (weight := getattr(graph, name)) is not None:
             arrays[name] = weight
+    if len(graph.apart):
+        arrays["apart"] = graph.apart
     for name in ("horizontal_features", "vertical_features"):
         if (features := getattr(graph, name)) is not None:
             arrays[name] = features.values
@@ -135,6 +138,7 @@ def graph_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> MultiplexGraph:
                 name: _column_from_arrays(f"attribute.{number}", arrays)
                 for number, name in enumerate(strings_from_arrays("attributes", arrays))
             },
+            apart=arrays["apart"] if "apart" in arrays else no_pairs(),
         )
     except KeyError as missing:
         raise GraphError(f"the part {missing} is missing") from None

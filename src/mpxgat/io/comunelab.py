@@ -355,7 +355,7 @@ FORMAT = Format(
     read=read_edges,
     read_directed=partial(read_edges, directed=True),
     write=write_shortest,
-    leaves_out=frozenset({"direction", "features"}),
+    leaves_out=frozenset({"direction", "features", "apart"}),
     beside=companions,
 )
 EXTENDED_FORMAT = Format(
@@ -365,6 +365,6 @@ EXTENDED_FORMAT = Format(
     read=read_extended,
     read_directed=partial(read_extended, directed=True),
     write=write_extended,
-    leaves_out=frozenset({"direction", "features"}),
+    leaves_out=frozenset({"direction", "features", "apart"}),
     beside=companions,
 )

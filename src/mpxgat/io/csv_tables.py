@@ -1,4 +1,5 @@
-"""The two tables of `mpxgat.io.tables` as CSV files (RFC 4180): ``X.csv`` the edges, ``X.nodes.csv`` the nodes.
+"""The tables of `mpxgat.io.tables` as CSV files (RFC 4180): ``X.csv`` the edges, ``X.nodes.csv`` the nodes, and
+``X.apart.csv`` the pairs known to be different.
 
 ``X.edges.csv`` also goes with ``X.nodes.csv``. Every field is read as text, so the id "007" stays what it is, and is
 written as it is: these files are for programs. CSV files for people to open are `without_formulas`.
@@ -23,7 +24,7 @@ from mpxgat.graph import MultiplexGraph
 from mpxgat.io.columns import Columns, first_repeated, parse_numbers, split_columns
 from mpxgat.io.files import read_utf8, write_files
 from mpxgat.io.registry import Format
-from mpxgat.io.tables import edges_of, nodes_of, nodes_path, read_tables
+from mpxgat.io.tables import apart_path, nodes_path, read_tables, tables_of
 
 _SUFFIX = ".csv"
 _MAX_COLUMNS = 100_000
@@ -60,14 +61,16 @@ class CsvTable:
 
 
 def read_csv(path: Path, *, directed: bool = False) -> MultiplexGraph:
-    """Read the edges at ``path`` and the nodes beside it, if they are there; ``directed`` as in `read_tables`."""
+    """Read the edges at ``path``, and nodes and pairs known to be different beside it, if they are there.
+
+    ``directed`` as in `read_tables`.
+    """
     return read_tables(path, _SUFFIX, read_csv_table, directed=directed)
 
 
 def write_csv(graph: MultiplexGraph, path: Path) -> list[Path]:
-    """Write edges and nodes; OutputError if a text holds a NUL character, which no CSV reader takes."""
-    nodes = nodes_path(path, _SUFFIX)[0]
-    tables = {path: edges_of(graph), nodes: nodes_of(graph, path)}
+    """Write the tables; OutputError if a text holds a NUL character, which no CSV reader takes."""
+    tables = tables_of(graph, path, _SUFFIX)
     return write_files({place: csv_bytes(table, place) for place, table in tables.items()})
 
 
@@ -138,4 +141,5 @@ FORMAT = Format(
     read_directed=partial(read_csv, directed=True),
     write=write_csv,
     beside=lambda path: [nodes_path(path, _SUFFIX)],
+    apart=lambda path: apart_path(path, _SUFFIX),
 )

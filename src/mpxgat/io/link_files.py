@@ -1,8 +1,8 @@
-"""Lists of pairs of nodes: what is to be predicted, what was, and who is who. CSV or Parquet, told by the suffix.
+"""Lists of pairs of nodes: what is to be predicted, what was, who is who or not. CSV or Parquet, told by the suffix.
 
-Read: columns source, source_layer, target, target_layer; others are passed over. Lists of who is who may instead have
-two columns called by two layers, or ``a`` and ``b`` for the first and the second of two. Written: any table. In CSV an
-apostrophe stands before a text that a spreadsheet would take for a formula (``'=1+1``, ``'@ann``), see
+Read: columns source, source_layer, target, target_layer; others are passed over. Lists of who is who, or is not, may
+instead have two columns called by two layers, or ``a`` and ``b`` for the first and the second of two. Written: any
+table. In CSV an apostrophe stands before a text that a spreadsheet would take for a formula (``'=1+1``, ``'@ann``), see
 `mpxgat.io.csv_tables.without_formulas`; it is taken away when pairs are read. Parquet holds texts as they are.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mpxgat.build import RowError, with_inter_links
+from mpxgat.build import RowError, with_apart, with_inter_links
 from mpxgat.errors import InputError, OutputError, listed, quoted
 from mpxgat.graph import MultiplexGraph, describe
 from mpxgat.io.columns import find_nodes, number_layers
@@ -55,6 +55,20 @@ def read_anchors(known: Path, hidden: Path, graph: MultiplexGraph) -> tuple[Posi
 
     _check_anchors(graph, np.concatenate(lists), len(lists[0]), error)
     return lists[0], lists[1]
+
+
+def read_different(path: Path, graph: MultiplexGraph) -> MultiplexGraph:
+    """The graph in which the pairs in a file, too, are known to be different units.
+
+    InputError names file and line of a node that is not in the graph, of a pair in one layer, and of one that known
+    links make one unit.
+    """
+    table = _read(path)
+    pairs = _anchors_in(table, graph)
+    try:
+        return with_apart(graph, pairs)
+    except RowError as problem:
+        raise table.error(problem.message, problem.row) from None
 
 
 def _check_anchors(

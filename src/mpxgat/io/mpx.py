@@ -589,4 +589,5 @@ FORMAT = Format(
     description="uunet/multinet sections (#LAYERS, #VERTICES, #EDGES, …)",
     read=read,
     write=write,
+    leaves_out=frozenset({"apart"}),
 )

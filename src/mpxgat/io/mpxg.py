@@ -14,7 +14,7 @@ from __future__ import annotations
 import mmap
 import struct
 import zlib
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from mpxgat.errors import GraphError, InputError, printable
 from mpxgat.graph import Features, MultiplexGraph
 from mpxgat.io.files import check_readable, read_bytes, write_files
 from mpxgat.io.registry import Format
+from mpxgat.pairs import no_pairs
 
 KIND = "mpxg-1"
 _TEXTS = pa.large_list(pa.large_string())
@@ -49,13 +50,13 @@ _SCHEMA = pa.schema(
         "attributes": pa.large_list(_TEXTS),
     }
 )
-_ONLY_WHERE_NEEDED = {"intra_arcs": pa.large_list(pa.uint8())}  # further columns, of graphs that have such a part
+_FURTHER = pa.schema({"intra_arcs": pa.large_list(pa.uint8()), "apart": _PAIRS})  # where a graph has them
 _ALWAYS_THERE = ("layers", "layer_start", "ids", "intra", "inter", "attribute_names", "attributes")
 
 
 def read_mpxg(path: Path) -> MultiplexGraph:
     """The graph in a file, whose arrays are views of the file; InputError if anything about it is not as promised."""
-    batch = map_batch(path, KIND, _SCHEMA, _ONLY_WHERE_NEEDED)
+    batch = map_batch(path, KIND, _SCHEMA, _FURTHER)
     try:
         graph = _graph_of(batch)
         validate(graph)
@@ -82,8 +83,11 @@ def write_mpxg(graph: MultiplexGraph, path: Path) -> list[Path]:
     for part, features in (("horizontal", graph.horizontal_features), ("vertical", graph.vertical_features)):
         columns[f"{part}_names"] = None if features is None else _texts(features.names)
         columns[f"{part}_features"] = None if features is None else _numbers(features.values)
-    columns |= {"intra_arcs": _numbers(graph.intra_arcs)} if graph.intra_arcs is not None else {}
-    schema = _with_further(_SCHEMA, _ONLY_WHERE_NEEDED, columns)
+    if graph.intra_arcs is not None:
+        columns["intra_arcs"] = _numbers(graph.intra_arcs)
+    if len(graph.apart):
+        columns["apart"] = pa.FixedSizeListArray.from_arrays(_numbers(graph.apart), 2)
+    schema = pa.schema([*_SCHEMA, *(field for field in _FURTHER if field.name in columns)])
     row = [_in_one_row(columns[field.name], field.type) for field in schema]
     return write_batch(path, KIND, pa.RecordBatch.from_arrays(row, schema=schema))
 
@@ -113,6 +117,7 @@ def _graph_of(batch: pa.RecordBatch) -> MultiplexGraph:
         horizontal_features=_features(part, "horizontal"),
         vertical_features=_features(part, "vertical"),
         attributes={name: attributes[place].values for place, name in enumerate(names)},
+        apart=_array(part["apart"].flatten()).reshape(-1, 2) if "apart" in part else no_pairs(),
     )
 
 
@@ -167,6 +172,7 @@ _MAGIC = b"ARROW1"
 _FIRST_MESSAGE = 8  # after the magic, padded
 _GZIP = b"\x1f\x8b"
 _KIND, _CHECKSUM = b"mpxgat.kind", b"mpxgat.crc32"
+_NONE = pa.schema([])
 # Where a flatbuffer's table of offsets has that of a message's header, and of a record batch's compression.
 _HEADER_SLOT, _COMPRESSION_SLOT = 8, 10
 
@@ -183,11 +189,10 @@ def write_batch(path: Path, kind: str, batch: pa.RecordBatch) -> list[Path]:
     return write_files({path: write})
 
 
-def map_batch(path: Path, kind: str, schema: pa.Schema, further: Mapping[str, pa.DataType]) -> pa.RecordBatch:
+def map_batch(path: Path, kind: str, schema: pa.Schema, further: pa.Schema = _NONE) -> pa.RecordBatch:
     """The batch of a file of a kind; its arrays are views of the file, which must not be changed in place meanwhile.
 
-    Its columns are those of the schema and, in their order, any of the further ones.
-
+    ``further`` are columns that may be missing, and stand behind the others where they are there.
     A gzip file, or a pipe, is read into memory. InputError if the file is damaged, or something else; texts are UTF-8,
     and nothing is missing (null) below the columns themselves.
     """
@@ -199,7 +204,7 @@ def map_batch(path: Path, kind: str, schema: pa.Schema, further: Mapping[str, pa
     try:
         messages = ipc.MessageReader.open_stream(pa.BufferReader(content.slice(_FIRST_MESSAGE)))
         found = ipc.read_schema(_next(messages, "schema", path))
-        schema = _with_further(schema, further, found.names)
+        schema = pa.schema([*schema, *(field for field in further if field.name in found.names)])
         _check_schema(found, kind, schema, path)
         message = _next(messages, "record batch", path)
         if _is_compressed(message):
@@ -214,11 +219,6 @@ def map_batch(path: Path, kind: str, schema: pa.Schema, further: Mapping[str, pa
     if f"{_checksum(batch):08x}".encode() != found.metadata[_CHECKSUM]:
         raise InputError("the file is damaged: its values do not fit its checksum", path)
     return batch
-
-
-def _with_further(schema: pa.Schema, further: Mapping[str, pa.DataType], names: Container[str]) -> pa.Schema:
-    """The schema and those of the further columns that have one of the names."""
-    return pa.schema([*schema, *(pa.field(name, kind) for name, kind in further.items() if name in names)])
 
 
 def _next(messages: ipc.MessageReader, expected: str, path: Path) -> ipc.Message:

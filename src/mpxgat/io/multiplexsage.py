@@ -343,4 +343,5 @@ FORMAT = Format(
     description="MultiplexSAGE node-link JSON (sheet, inter_layer, train_removed)",
     read=read,
     write=write,
+    leaves_out=frozenset({"apart"}),
 )

@@ -22,6 +22,7 @@ import pyarrow as pa
 from mpxgat.build import EdgeTable, NodeTable, RowError, build, link_by_id, links_of_shared_ids
 from mpxgat.errors import GraphError, InputError, OutputError, listed, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph, Node, describe
+from mpxgat.io.registry import say_apart_left_out
 from mpxgat.pairs import arcs_of, pick_weight
 
 Anchor = tuple[tuple[Hashable, Hashable], tuple[Hashable, Hashable]]
@@ -56,6 +57,7 @@ def to_networkx(graph: MultiplexGraph) -> nx.Graph:
 
     A `DiGraph` if a layer is directed; links that go both ways are two edges of it.
     """
+    say_apart_left_out(graph)
     result = nx.Graph(inter=_EXPLICIT) if graph.intra_arcs is None else nx.DiGraph(inter=_EXPLICIT)
     result.add_nodes_from((tuple(node), data) for node, data in _nodes_with_data(graph, {"layer", "unit"}))
     keys = [tuple(node) for node in graph.nodes]
@@ -74,6 +76,7 @@ def to_networkx_layers(graph: MultiplexGraph) -> dict[str, nx.Graph]:
     Where the ids do not tell the inter links, the graphs' attribute ``inter`` says so, and `from_networkx` takes
     them only with anchors: linking shared ids would bring back what a training graph hides.
     """
+    say_apart_left_out(graph)
     told = {} if np.array_equal(links_of_shared_ids(graph), graph.inter) else {"inter": _EXPLICIT}
     kinds = zip(graph.layers, graph.directed_layers, strict=True)
     result: dict[str, nx.Graph] = {layer: nx.DiGraph(**told) if way else nx.Graph(**told) for layer, way in kinds}

@@ -1,4 +1,5 @@
-"""The two tables of `mpxgat.io.tables` as Parquet files: ``X.parquet`` the edges, ``X.nodes.parquet`` the nodes.
+"""The tables of `mpxgat.io.tables` as Parquet files: ``X.parquet`` the edges, ``X.nodes.parquet`` the nodes, and
+``X.apart.parquet`` the pairs known to be different.
 
 ``X.edges.parquet`` also goes with ``X.nodes.parquet``. Ids and layers are text or whole numbers, weights and
 features are numbers; in a column of units or attributes a value may be missing (null).
@@ -30,7 +31,7 @@ from mpxgat.graph import MultiplexGraph
 from mpxgat.io.columns import first_repeated
 from mpxgat.io.files import most_unpacked, read_bytes, write_files
 from mpxgat.io.registry import Format
-from mpxgat.io.tables import edges_of, nodes_of, nodes_path, read_tables
+from mpxgat.io.tables import apart_path, nodes_path, read_tables, tables_of
 
 _SUFFIX = ".parquet"
 _MAGIC = b"PAR1"
@@ -90,14 +91,17 @@ class ParquetTable:
 
 
 def read_parquet(path: Path, *, directed: bool = False) -> MultiplexGraph:
-    """Read the edges at ``path`` and the nodes beside it, if they are there; ``directed`` as in `read_tables`."""
+    """Read the edges at ``path``, and nodes and pairs known to be different beside it, if they are there.
+
+    ``directed`` as in `read_tables`.
+    """
     return read_tables(path, _SUFFIX, read_parquet_table, directed=directed)
 
 
 def write_parquet(graph: MultiplexGraph, path: Path) -> list[Path]:
-    """Write edges and nodes."""
-    nodes = nodes_path(path, _SUFFIX)[0]
-    return write_files({path: parquet_bytes(edges_of(graph)), nodes: parquet_bytes(nodes_of(graph, path))})
+    """Write the tables."""
+    tables = tables_of(graph, path, _SUFFIX)
+    return write_files({place: parquet_bytes(table) for place, table in tables.items()})
 
 
 def read_parquet_table(path: Path) -> ParquetTable:
@@ -467,4 +471,5 @@ FORMAT = Format(
     read_directed=partial(read_parquet, directed=True),
     write=write_parquet,
     beside=lambda path: [nodes_path(path, _SUFFIX)],
+    apart=lambda path: apart_path(path, _SUFFIX),
 )

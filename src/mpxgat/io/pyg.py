@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mpxgat.build import EdgeTable, NodeTable, RowError, build
 from mpxgat.errors import GraphError, InputError, MissingExtraError, OutputError, listed, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph
+from mpxgat.io.registry import say_apart_left_out
 from mpxgat.pairs import BACKWARD, BOTH_WAYS, FORWARD
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def to_pyg(graph: MultiplexGraph) -> HeteroData:
     hetero = _hetero_data()
     import torch
 
+    say_apart_left_out(graph)
     data = hetero()
     for number, layer in enumerate(graph.layers):
         if "__" in layer:

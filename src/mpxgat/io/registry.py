@@ -22,8 +22,9 @@ class Format:
 
     ``read_directed``, of formats that do not (or need not) state it, takes links as going from source to target.
     A writer refuses (OutputError) links and ids the format cannot hold; of the rest, ``leaves_out`` says
-    which parts ("weights", "direction", "features", "attributes") it drops. ``beside`` gives, for each kind of
-    file that belongs to a file of this format, the places it is looked for; it is written to the first.
+    which parts ("weights", "direction", "features", "attributes", "apart") it drops. ``beside`` gives, for each kind of
+    file that belongs to a file of this format, the places it is looked for; it is written to the first. ``apart`` gives
+    these places for pairs known to be different, if they have a file of their own, written only if there are any.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Format:
     leaves_out: frozenset[str] = frozenset()
     read_directed: Callable[[Path], MultiplexGraph] | None = None
     beside: Callable[[Path], Sequence[Sequence[Path]]] = lambda path: ()
+    apart: Callable[[Path], Sequence[Path]] = lambda path: ()
 
 
 FORMATS: dict[str, Format] = {}
@@ -100,6 +102,12 @@ def check_spelling(graph: MultiplexGraph, path: Path) -> None:
                 f"byte-order mark, such as {one!a} and {other!a}: read as different ones",
                 path,
             )
+
+
+def say_apart_left_out(graph: MultiplexGraph) -> None:
+    """DataWarning if a graph holds what is known to be different, for where it goes that cannot."""
+    if len(graph.apart):
+        warn_of_data(f"{len(graph.apart):,} pair(s) known to be different are left out")
 
 
 def _is_plain(texts: pa.LargeStringArray) -> bool:

@@ -1,10 +1,12 @@
-"""A multiplex as two tables, one of nodes and one of edges; CSV and Parquet files hold these.
+"""A multiplex as tables of edges, nodes, and pairs known to be different; CSV and Parquet files hold these.
 
 edges   source, source_layer, target, target_layer[, weight][, directed]; with one column ``layer`` in place of both
         layers every row stays in its layer. ``directed`` is true for a link within a layer that goes from source to
         target only, or else false. Other columns are passed over, and said to be.
 nodes   id, layer[, unit][, h:NAME …][, v:NAME …][, further columns]: h: and v: are features for the horizontal
         and the vertical part, further columns are attributes. Without this table the nodes are the edges' ends.
+apart   source, source_layer, target, target_layer: nodes of two layers that are known to be different units. Rows of
+        their own table, so that nobody takes them for links; written where there are any.
 
 Inter links: with a column ``unit``, nodes that share one are copies, and rows that join two layers add to that; a unit
 that is blank, NA, N/A, NaN, null or None is none. Without it, rows that join two layers are the inter links; if there
@@ -23,15 +25,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mpxgat.build import EdgeTable, NodeTable, RowError, build, encode, link_by_id
+from mpxgat.build import EdgeTable, NodeTable, RowError, build, encode, link_by_id, with_apart
 from mpxgat.errors import InputError, OutputError, listed, printable, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph
-from mpxgat.io.columns import first_repeated, names_in_order, number_layers
+from mpxgat.io.columns import find_nodes, first_repeated, names_in_order, number_layers
+from mpxgat.io.files import finish_writing
 from mpxgat.pairs import BACKWARD, BOTH_WAYS
 
 _HORIZONTAL, _VERTICAL = "h:", "v:"
 _NODE_COLUMNS = ("id", "layer", "unit")
 _WEIGHT, _DIRECTED = "weight", "directed"
+_APART_COLUMNS = ("source", "source_layer", "target", "target_layer")
 _EDGE_COLUMNS = ("source", "target", "layer", "source_layer", "target_layer", _WEIGHT, _DIRECTED)
 _NO_UNIT = r"^\s*(NA|#?N/A|(?i:nan|null|none))\s*$"
 
@@ -65,6 +69,15 @@ class Table(Protocol):
 
 def nodes_path(path: Path, suffix: str) -> tuple[Path, Path]:
     """Where the nodes of the edges file ``path`` are: packed like it, and otherwise (``.gz`` or not)."""
+    return _called(path, suffix, "nodes")
+
+
+def apart_path(path: Path, suffix: str) -> tuple[Path, Path]:
+    """Likewise, of the pairs that are known to be different."""
+    return _called(path, suffix, "apart")
+
+
+def _called(path: Path, suffix: str, what: str) -> tuple[Path, Path]:
     name = path.name
     packed = name[-3:] if name.lower().endswith(".gz") else ""
     name = name.removesuffix(packed)
@@ -74,18 +87,22 @@ def nodes_path(path: Path, suffix: str) -> tuple[Path, Path]:
     ending = name[len(base) :]
     if base.lower().endswith(".edges"):
         base = base[: -len(".edges")]
-    same = path.with_name(f"{base}.nodes{ending}{packed}")
-    return same, path.with_name(f"{base}.nodes{ending}{'' if packed else '.gz'}")
+    same = path.with_name(f"{base}.{what}{ending}{packed}")
+    return same, path.with_name(f"{base}.{what}{ending}{'' if packed else '.gz'}")
 
 
 def read_tables(path: Path, suffix: str, read: Callable[[Path], Table], *, directed: bool = False) -> MultiplexGraph:
-    """The graph in the edges file ``path`` and the nodes file beside it, if it is there.
+    """The graph in the edges file ``path`` and the files beside it, as far as they are there.
 
     ``directed``: without a column that tells, links go from source to target.
     """
-    edges = read(path)  # first: should a write have been interrupted, the nodes are there afterwards
-    nodes = next((place for place in nodes_path(path, suffix) if os.path.exists(place)), None)
-    return graph_from_tables(edges, None if nodes is None else read(nodes), directed=directed)
+    edges = read(path)  # first: should a write have been interrupted, the others are there afterwards
+    nodes, apart = (
+        next((read(place) for place in places if os.path.exists(place)), None)
+        for places in (nodes_path(path, suffix), apart_path(path, suffix))
+    )
+    graph = graph_from_tables(edges, nodes, directed=directed)
+    return graph if apart is None else _with_apart(graph, apart)
 
 
 def graph_from_tables(edges: Table, nodes: Table | None, *, directed: bool = False) -> MultiplexGraph:
@@ -240,29 +257,54 @@ def _named_units(nodes: Table) -> pa.ChunkedArray:
     return pc.if_else(pc.or_(none, blank), pa.scalar("", units.type), units)
 
 
+def _with_apart(graph: MultiplexGraph, apart: Table) -> MultiplexGraph:
+    """The graph with the pairs in a table known to be different."""
+    others = [name for name in apart.names if name not in _APART_COLUMNS]
+    if others:
+        warn_of_data(f"columns passed over: {listed(others)}; of pairs, ends and layers are read", apart.path)
+    ends = []
+    for end in ("source", "target"):
+        layer = number_layers(required_text(apart, f"{end}_layer"), graph.layers, apart.error)
+        ends.append(find_nodes(required_text(apart, end), layer, graph, apart.error))
+    try:
+        return with_apart(graph, np.stack(ends, axis=1))
+    except RowError as problem:
+        raise apart.error(problem.message, problem.row) from None
+
+
 # ---- writing -------------------------------------------------------------------------------------------
+
+
+def tables_of(graph: MultiplexGraph, path: Path, suffix: str) -> dict[Path, pa.Table]:
+    """The tables of a graph and where they go, the edges to ``path``. OutputError as `nodes_of`."""
+    tables = {path: edges_of(graph), nodes_path(path, suffix)[0]: nodes_of(graph, path)}
+    finish_writing(path.parent)
+    places = apart_path(path, suffix)
+    if len(graph.apart) or any(map(os.path.exists, places)):  # an older file would be read with the new ones
+        tables[places[0]] = _pairs_table(graph, graph.apart)
+    return tables
 
 
 def edges_of(graph: MultiplexGraph) -> pa.Table:
     """The table of edges: all intra links, then all inter links; columns of weights and direction if there are any."""
     ways = np.full(graph.n_intra, BOTH_WAYS) if graph.intra_arcs is None else graph.intra_arcs
     turned = np.where((ways == BACKWARD)[:, None], graph.intra[:, ::-1], graph.intra)
-    links = np.concatenate([turned, graph.inter])
-    first, second = pa.array(links[:, 0]), pa.array(links[:, 1])
-    layer = graph.layer_names
-    columns = {
-        "source": graph.ids.take(first),
-        "source_layer": layer.take(first),
-        "target": graph.ids.take(second),
-        "target_layer": layer.take(second),
-    }
+    table = _pairs_table(graph, np.concatenate([turned, graph.inter]))
     if graph.intra_weight is not None or graph.inter_weight is not None:
         parts = ((graph.intra_weight, graph.n_intra), (graph.inter_weight, graph.n_inter))
-        columns["weight"] = pa.array(np.concatenate([np.ones(n) if w is None else w for w, n in parts]))
+        weight = pa.array(np.concatenate([np.ones(n) if w is None else w for w, n in parts]))
+        table = table.append_column(_WEIGHT, weight)
     if graph.intra_arcs is not None:
         one_way = np.concatenate([ways != BOTH_WAYS, np.zeros(graph.n_inter, dtype=bool)])
-        columns[_DIRECTED] = pa.array(one_way)
-    return pa.table(columns)
+        table = table.append_column(_DIRECTED, pa.array(one_way))
+    return table
+
+
+def _pairs_table(graph: MultiplexGraph, pairs: NDArray[np.int32]) -> pa.Table:
+    first, second = pa.array(pairs[:, 0]), pa.array(pairs[:, 1])
+    layer = graph.layer_names
+    ends = (graph.ids.take(first), layer.take(first), graph.ids.take(second), layer.take(second))
+    return pa.table(dict(zip(_APART_COLUMNS, ends, strict=True)))
 
 
 def nodes_of(graph: MultiplexGraph, path: Path) -> pa.Table:

@@ -127,8 +127,8 @@ class Cliques:
 def merge_units(graph: MultiplexGraph, pairs: Pairs, probability: NDArray[np.float64]) -> Cliques:
     """Merge the known units of a graph along (k, 2) pairs, the most probable first (ties: by the nodes' positions).
 
-    A pair whose units both have a node in some layer is passed over. Since probabilities fall from merge to merge,
-    the pair that merges two units is the weakest link on every path that it makes.
+    A pair whose units both have a node in some layer, or are known to be different, is passed over. Since probabilities
+    fall from merge to merge, the pair that merges two units is the weakest link on every path that it makes.
     """
     merger = _Merger(graph, pairs)
     order = np.lexsort((pairs[:, 1], pairs[:, 0], -probability))
@@ -138,7 +138,7 @@ def merge_units(graph: MultiplexGraph, pairs: Pairs, probability: NDArray[np.flo
 
 
 class _Merger:
-    """Units that grow: nodes and layers (as bits) of each, by the number of one of the known units in it.
+    """Units that grow: nodes, layers (as bits) and those that are different, by the number of a known unit in each.
 
     Only the units of nodes that are ``offered`` are looked at; the others stay as they are.
     """
@@ -156,12 +156,16 @@ class _Merger:
             self._unit[node] = unit
             self._members.setdefault(unit, []).append(node)
             self._layers[unit] = self._layers.get(unit, 0) | 1 << layer
+        self._apart: dict[int, set[int]] = {}
+        for one, other in graph.unit[graph.apart].tolist():
+            self._apart.setdefault(one, set()).add(other)
+            self._apart.setdefault(other, set()).add(one)
         self._found: list[tuple[int, int, float, int, int]] = []
 
     def offer(self, first: int, second: int, chance: float) -> None:
-        """Merge the units of two nodes, unless they are one already or share a layer."""
+        """Merge the units of two nodes, unless they are one already, share a layer or are known to be different."""
         one, other = self._unit[first], self._unit[second]
-        if one == other or self._layers[one] & self._layers[other]:
+        if one == other or self._layers[one] & self._layers[other] or other in self._apart.get(one, ()):
             return
         for u in self._members[one]:
             for v in self._members[other]:
@@ -171,6 +175,10 @@ class _Merger:
             self._unit[node] = one
         self._members[one] += self._members.pop(other)
         self._layers[one] |= self._layers.pop(other)
+        for third in self._apart.pop(other, ()):
+            self._apart[third].remove(other)
+            self._apart[third].add(one)
+            self._apart.setdefault(one, set()).add(third)
 
     def cliques(self) -> Cliques:
         """What has come of it."""

@@ -80,7 +80,8 @@ class Matcher(Protocol):
     def candidates(self, layer_a: int, layer_b: int, k: int) -> Candidates:
         """The best ``k`` partners of every open node of two layers (``layer_a < layer_b``), seen from both sides.
 
-        Never pairs known to be one unit (if only by a chain of links), never pairs that uniqueness forbids.
+        Never pairs known to be one unit (if only by a chain of links), never pairs that uniqueness forbids or that are
+        known to be different: only those that `mpxgat.pairs.KnownUnits` leaves open.
         """
 
     def explain(self, first: int, second: int) -> Explanation:
@@ -228,7 +229,8 @@ def match_all(
     k: int = DEFAULT_K,
     advance: Advance = lambda layer_pairs: None,
 ) -> Matches:
-    """The matches of all layers, chosen so that with the known links they are units with one node in a layer at most.
+    """The matches of all layers, chosen so that with the known links they are units with one node in a layer at most,
+    and none with two nodes that are known to be different.
 
     Each pair of layers is assigned one to one by its best ``k`` candidates, then units are merged, the most probable
     pair first. Every pair of nodes that a merged unit joins is listed once, its node in the lower layer; pairs known

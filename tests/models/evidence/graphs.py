@@ -6,13 +6,14 @@ import numpy as np
 from scipy import sparse
 
 from tests.examples import graph_of, random_graph
-from tests.matching.doubles import is_open
+from tests.matching.doubles import is_open, some_apart
 
 # Random ones hold nodes without neighbours and units of one, two and three nodes.
 GRAPHS = {
     "three layers": random_graph(31, people=25, known=0.6),
     "two layers": random_graph(32, people=30, layers=2, known=0.5),
     "four dense layers": random_graph(33, people=14, layers=4, degree=8, known=0.7),
+    "some known to be different": some_apart(random_graph(35, people=25, known=0.5), 200),
     "no inter link": random_graph(34, people=15, known=0),
     "no intra link": graph_of("x.a x.a", "x.b x.b", "y.a y.a", "y.b y.b", "x.a y.a", layers="xy"),
     "an unclosed unit": graph_of("x.a x.b", "y.a y.b", "z.a z.b", "x.a y.a", "y.a z.a", "x.b z.b", layers="xyz"),

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from mpxgat import splits
-from mpxgat.build import with_inter_links
+from mpxgat.build import with_apart, with_inter_links
 from mpxgat.errors import InputError, SettingError
 from mpxgat.evaluation import evaluate, rank_counterparts
 from mpxgat.graph import Features, describe
@@ -23,6 +23,7 @@ from mpxgat.models.evidence.features import PLAIN
 from mpxgat.models.evidence.intra_features import IntraFeatures
 from mpxgat.models.evidence.model import saved_details
 from mpxgat.models.rules import MatchedNeighbours
+from mpxgat.pairs import pair_keys
 from mpxgat.synthetic import social, truth
 from mpxgat.training.parallel import Processes, Session
 from tests.examples import graph_of, random_graph
@@ -780,3 +781,33 @@ def test_damaged_notes_of_what_was_learned_from_are_refused():
 def test_negative_weights_are_said_to_be_left_out(smaller_split):
     graph = replace(smaller_split.train, intra_weight=np.where(np.arange(smaller_split.train.n_intra) % 9, 1.0, -1.0))
     assert Evidence().unread(graph) == ["negative weights"]
+
+
+# ---- pairs known to be different -------------------------------------------------------------------------
+
+
+def test_wrong_matches_that_are_said_to_be_different_are_gone_and_the_rest_is_no_worse():
+    graph = social(people=600, layers=2, known=0.3, seed=100)
+    links = truth(graph)
+    hidden = links[graph.unit[links[:, 0]] != graph.unit[links[:, 1]]]
+    before = fitted(graph)
+    found = before.match_all(threshold=0.05).most_probable(10**6).pairs
+    right = np.isin(pair_keys(found, graph.n_nodes), pair_keys(links, graph.n_nodes))
+    wrong = found[~right][:10]
+    assert len(wrong) == 10
+    after = fitted(with_apart(graph, wrong))
+    for threshold in (0.0, 0.05, 0.5):
+        again = after.match_all(threshold=threshold)
+        assert not np.isin(pair_keys(again.pairs, graph.n_nodes), pair_keys(wrong, graph.n_nodes)).any()
+    best_open = after.score(hidden).min()
+    assert after.score(wrong).max() < best_open
+    assert hits(after, hidden) > hits(before, hidden) - 0.02
+    check_matcher(after)
+
+
+def hits(model, links):
+    """The share of both ends of links that rank their counterpart first."""
+    score = model.score_block(*(model.graph.layer_nodes(layer) for layer in (0, 1)))
+    row, column = (links - model.graph.layer_start[:2]).T
+    own = score[row, column]
+    return np.mean([own >= score[row].max(axis=1), own >= score[:, column].max(axis=0)])

@@ -9,7 +9,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from mpxgat import system
-from mpxgat.build import with_inter_links
+from mpxgat.build import with_apart, with_inter_links
 from mpxgat.models.evidence import linear as linear_module
 from mpxgat.models.evidence import rounds as rounds_module
 from mpxgat.models.evidence.inter_features import InterFeatures, layer_prior
@@ -26,7 +26,7 @@ from mpxgat.models.evidence.rounds import (
 )
 from mpxgat.models.evidence.scale import Scale
 from mpxgat.models.evidence.surroundings import Surroundings
-from mpxgat.pairs import PairGrid, PairList
+from mpxgat.pairs import KnownUnits, PairGrid, PairList
 from mpxgat.synthetic import social
 from mpxgat.training.parallel import Processes
 from tests.examples import graph_of
@@ -364,7 +364,7 @@ def test_the_classifier_that_decides_in_a_fold_has_not_learned_from_it(graph, mo
         def of(cls, *given):
             lesson = of(*given)
             if lesson.told.any():  # not of the whole graph, which hides nothing
-                lessons.append((given[-1], lesson))
+                lessons.append((given[2], lesson))
             return lesson
 
     class SpyLinear(rounds_module.Linear):
@@ -429,6 +429,49 @@ def test_what_hides_nothing_teaches_nothing(graph):
     assert not judged.weight.any()
     assert not judged.bereaved.any()
     assert judged.missed == len(judged.hidden) == len(judged.barred) == 0
+
+
+# ---- pairs known to be different -------------------------------------------------------------------------
+
+
+def strangers(graph, count):
+    """(count, 2) candidates that are not one unit, and no known link says so."""
+    features = InterFeatures(graph, Surroundings.of(graph), layer_prior(graph), None, 10)
+    person = np.array(graph.attributes["person"].to_pylist())
+    return features.pairs[person[features.pairs[:, 0]] != person[features.pairs[:, 1]]][:: len(features.pairs) // count]
+
+
+def test_what_is_different_is_a_non_link_to_learn_from(graph, monkeypatch):
+    pairs = strangers(graph, 100)
+    lessons, of = [], rounds_module.Lesson.of
+
+    def noted(*given):
+        lessons.append((*given, of(*given)))
+        return lessons[-1][-1]
+
+    monkeypatch.setattr(rounds_module.Lesson, "of", noted)
+    learn(apart := with_apart(graph, pairs), replace(QUICK, rounds=1))
+    *of_folds, of_whole = lessons
+    assert (len(of_folds), len(of_whole[-1].features)) == (3, 0)
+    for _, view, look, _, lesson in of_folds:
+        different = KnownUnits.of(apart).apart(*look.pairs.T)
+        assert different.sum() > 50
+        assert lesson.told.tolist() == (different | view.touched[look.pairs].any(axis=1)).tolist()
+        assert not lesson.is_link[different].any()
+        ends = view.touched[look.pairs].sum(axis=1)
+        expected = np.where(lesson.is_link, 1, np.where(different, np.maximum(ends / 2, 1 / 3), ends / 2))
+        assert lesson.weight.tolist() == expected[lesson.told].tolist()
+        # The scale hears of no more than before: people say so of the surest matches first.
+        assert (lesson.judged(look, np.zeros(len(ends))).weight == np.where(lesson.is_link, 0, ends / 2)).all()
+
+
+def test_rounds_hand_on_no_pair_that_is_different(graph):
+    pairs = strangers(graph, 100)
+    joint = learn(with_apart(graph, pairs)).joint
+    assert not pairs_in(joint.pairs) & pairs_in(pairs)
+    assert pairs_in(learn(graph).joint.pairs) & pairs_in(pairs)
+    first, second = joint.features.matching.nonzero()
+    assert not pairs_in(np.stack([first, second], axis=1)) & pairs_in(pairs)
 
 
 # ---- rounds ----------------------------------------------------------------------------------------------

@@ -372,7 +372,8 @@ def learn_inter(
         return None
     rng = np.random.default_rng([seed, 1])
     folds = _FEWEST_FOLDS if len(graph.inter) > _PLENTY * settings.splits else settings.splits
-    views = make_views(graph, max(folds, _FEWEST_FOLDS), settings.detached, rng)  # one alone would hide all links
+    unaware = graph.without(apart=graph.apart)  # what is known to be different may be a candidate there: a lesson
+    views = make_views(unaware, max(folds, _FEWEST_FOLDS), settings.detached, rng)  # one alone would hide all links
     further = [_further_pairs(graph, view, settings.non_links, rng) for view in views]
     look = partial(_look, surroundings, prior, settings.candidates, attributes)
     matchings: list[sparse.csr_array | None] = [None] * (len(views) + 1)
@@ -383,7 +384,7 @@ def learn_inter(
         known = [*((view.graph, view.barred) for view in views), (graph, None)]
         tasks = [(*each, matching) for each, matching in zip(known, matchings, strict=True)]
         looks = results(engine, look, tasks, _view_bytes(graph), _LEARNED, in_threads=True)
-        lessons = [Lesson.of(graph, view, seen) for view, seen in zip(views, looks, strict=False)]
+        lessons = [Lesson.of(graph, view, seen, len(views)) for view, seen in zip(views, looks, strict=False)]
         if sum(len(lesson.label) > 0 for lesson in lessons) < _FEWEST_FOLDS:
             break  # some fold's classifier would have nothing to learn from
         found = _Learned.of(graph, looks, lessons, seed + 1000 * number, last)
@@ -550,6 +551,7 @@ class Lesson:
     is_link     (m,) which of them are one unit
     ends        (m,) how many ends of theirs lie in the fold
     bereaved    (m,) and of these in bereaved units
+    least       (m,) what a non-link counts at least: of those known to be different every view tells its share
     view        that teaches
     features    (k, f) of those told
     """
@@ -558,6 +560,7 @@ class Lesson:
     is_link: Labels
     ends: NDArray[np.int64]
     bereaved: NDArray[np.int64]
+    least: Numbers
     view: View
     features: Features
 
@@ -569,7 +572,7 @@ class Lesson:
     @property
     def weight(self) -> Numbers:
         """(k,) how much those told count: a non-link for each end that tells it, as links are told by both."""
-        return np.where(self.is_link, 1.0, self.ends / 2)[self.told]
+        return np.where(self.is_link, 1.0, np.maximum(self.ends / 2, self.least))[self.told]
 
     def judged(self, look: Look, score: Scores) -> Judged:
         """With the scores of the candidates."""
@@ -578,12 +581,13 @@ class Lesson:
         return Judged(look.pairs, look.features.layer, score, *truth)
 
     @classmethod
-    def of(cls, graph: MultiplexGraph, view: View, look: Look) -> Lesson:
-        """``graph`` knows the truth."""
+    def of(cls, graph: MultiplexGraph, view: View, look: Look, views: int = 1) -> Lesson:
+        """``graph`` knows the truth; ``views`` are how many there are."""
         ends, bereaved = (nodes[look.pairs].sum(axis=1) for nodes in (view.touched, view.bereaved))
-        told = ends > 0
+        least = KnownUnits.of(graph).apart(look.pairs[:, 0], look.pairs[:, 1]) / views
+        told = (ends > 0) | (least > 0)
         is_link = told & (graph.unit[look.pairs[:, 0]] == graph.unit[look.pairs[:, 1]])
-        return cls(told, is_link, ends, bereaved, view, look.rows(np.flatnonzero(told)))
+        return cls(told, is_link, ends, bereaved, least, view, look.rows(np.flatnonzero(told)))
 
 
 # ---- pairs that are no candidates ------------------------------------------------------------------------
