@@ -22,7 +22,7 @@ from mpxgat.kernels import agreeing_words
 from mpxgat.pairs import IntArray, PairGrid, PairList, Pairs, Values
 from mpxgat.system import threads
 
-TEXT = NAME = "weighted"
+FORM = "weighted"
 EDIT, SORTED, WORDS, GRAMS = "edit similarity", "edit similarity in any order", "word similarity", "n-gram similarity"
 INITIALS, LAST, EQUAL = "words or initials agree", "last word equal and rare", "equal and rare"
 _COMPARED = 256  # characters: edit distance takes time in their square
@@ -32,14 +32,14 @@ _MOST_WORDS = 16  # of a name
 
 def prepare_text(comparison: Comparison, graph: MultiplexGraph, form: str | None) -> Compared:
     """There is one form."""
-    check_form(comparison.column, form, (TEXT,))
+    check_form(comparison.column, form, (FORM,))
     column = coded(graph, comparison)
     return Texts(comparison.column, column.merged(one_spelling), Shown.of(column))
 
 
 def prepare_name(comparison: Comparison, graph: MultiplexGraph, form: str | None) -> Compared:
     """There is one form."""
-    check_form(comparison.column, form, (NAME,))
+    check_form(comparison.column, form, (FORM,))
     column = coded(graph, comparison)
     return Names(comparison.column, column.merged(without_accents), Shown.of(column))
 
@@ -52,7 +52,7 @@ class Texts(Compared):
     most_threads = 1  # rapidfuzz has its own
 
     def __init__(self, label: str, column: Coded, shown: Shown):
-        super().__init__(label, TEXT, column.there)
+        super().__init__(label, FORM, column.there)
         self._code, self._shown = column.code, shown
         words = [words_of(text) for text in column.values]
         self._texts = _cut(column.values)
@@ -61,7 +61,7 @@ class Texts(Compared):
         self._rarity = rarity(column.code, len(column.values))
 
     def _numbers(self, pairs: Pairs) -> tuple[Values, ...]:
-        values, back = _of_values(pairs, self._code)
+        values, back = _values_of(pairs, self._code)
         return tuple(number.ravel()[back] for number in self._of_values(values))
 
     def _of_values(self, values: Pairs) -> tuple[Values, ...]:
@@ -141,7 +141,7 @@ def _cut(texts: list[str]) -> NDArray[np.object_]:
     return cut
 
 
-def _of_values(pairs: Pairs, code: NDArray[np.int64]) -> tuple[Pairs, NDArray[np.int64]]:
+def _values_of(pairs: Pairs, code: NDArray[np.int64]) -> tuple[Pairs, NDArray[np.int64]]:
     """Pairs of values, each once, and where in these (raveled) the pairs of nodes find theirs."""
     first, second = code[pairs.first], code[pairs.second]
     if isinstance(pairs, PairGrid):
