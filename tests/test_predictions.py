@@ -9,6 +9,7 @@ from mpxgat.models import make_model
 from mpxgat.models.base import Model
 from mpxgat.predictions import pairs_to_search, predict_node, predict_pairs, predict_top
 from tests.examples import graph_of, random_graph
+from tests.matching import doubles
 
 
 class Numbers(Model):
@@ -59,11 +60,10 @@ def small_blocks(monkeypatch):
 
 
 def is_open(graph, u, v):
-    """Whether a pair can be predicted, by the definition: no link, not one unit, and no layer that both units have."""
+    """Whether a pair can be predicted, by the definition: no link, and neither known to be one unit nor not."""
     if graph.node_layer[u] == graph.node_layer[v]:
         return u != v and [min(u, v), max(u, v)] not in graph.intra.tolist()
-    layers = [set(graph.node_layer[graph.unit == graph.unit[node]].tolist()) for node in (u, v)]
-    return bool(graph.unit[u] != graph.unit[v] and not layers[0] & layers[1])
+    return doubles.is_open(graph, u, v)
 
 
 def brute_force(model, pairs, k):
@@ -90,7 +90,7 @@ def test_the_best_within_a_layer(function, k):
 @every_function
 @pytest.mark.parametrize("layers", [(0, 2), (2, 0)])
 def test_the_best_between_two_layers(function, layers):
-    graph = random_graph(2, people=25, known=0.4)
+    graph = doubles.some_apart(random_graph(2, people=25, known=0.4), 200)
     model = Numbers(function).fit(graph)
     pairs = [(u, v) for u in graph.layer_nodes(layers[0]).tolist() for v in graph.layer_nodes(layers[1]).tolist()]
     result = predict_top(model, 12, layers)
@@ -100,7 +100,7 @@ def test_the_best_between_two_layers(function, layers):
 
 @every_function
 def test_the_best_of_all_layers(function):
-    graph = random_graph(3, people=20, known=0.4)
+    graph = doubles.some_apart(random_graph(3, people=20, known=0.4), 100)
     model = Numbers(function).fit(graph)
     every = [(u, v) for u in range(graph.n_nodes) for v in range(u + 1, graph.n_nodes)]
     layer = graph.node_layer
@@ -114,7 +114,7 @@ def test_the_best_of_all_layers(function):
 
 @every_function
 def test_the_partners_of_a_node(function):
-    graph = random_graph(4, people=25, known=0.4)
+    graph = doubles.some_apart(random_graph(4, people=25, known=0.4), 200)
     model = Numbers(function).fit(graph)
     for node in (0, 20, graph.n_nodes - 1):
         home = int(graph.node_layer[node])

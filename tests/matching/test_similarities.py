@@ -7,7 +7,7 @@ from mpxgat.matching import match_all
 from mpxgat.matching.similarities import OpenPairs, SimilarityMatching, folds, open_pairs
 from mpxgat.pairs import KnownUnits
 from tests.examples import graph_of, random_graph
-from tests.matching.doubles import is_open
+from tests.matching.doubles import is_open, some_apart
 
 PEOPLE = 60
 
@@ -44,6 +44,7 @@ def by_hand(graph, table, i, j):
 def test_what_counts_of_a_pair_is_as_defined(seed):
     rng = np.random.default_rng(seed)
     graph = two_layers(known=4, people=9)
+    graph = some_apart(graph, 8) if seed % 2 else graph
     table = rng.integers(0, 6, size=(9, 9)) / 4  # with ties and zeros
     pairs = OpenPairs(KnownUnits.of(graph), (graph.layer_nodes(0), graph.layer_nodes(1)), table)
     places = pairs.candidates(2)

@@ -185,7 +185,9 @@ class Rules(StructuralModel):
         )
 
     def _inter_signal(self, graph: MultiplexGraph) -> Signal:
-        """Transitivity says yes, uniqueness says no; then matched neighbours; then similarity of degree."""
+        """Transitivity says yes, uniqueness and known differences say no; then matched neighbours; then similarity of
+        degree.
+        """
         most = graph.degree.max(initial=0) + 2.0  # more than matched neighbours and similarity can add up to
         units = KnownUnits.of(graph)
         return Weighted(
@@ -207,7 +209,7 @@ class Closure(StructuralModel):
 
 
 class Exclusion(StructuralModel):
-    """Uniqueness alone."""
+    """Uniqueness alone, and what is known to be different."""
 
     name = "exclusion"
     description = "inter: -1 if the two units both have a node in some layer (uniqueness); intra: nothing"
