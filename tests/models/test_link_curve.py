@@ -146,6 +146,14 @@ def test_two_layers_have_probabilities_where_there_is_a_plan(model):
         assert np.isnan(found).all()
 
 
+@pytest.mark.parametrize("name", ["anchored", "evidence"])
+def test_extended_it_keeps_its_curve(name):
+    graph = social(people=250, layers=3, seed=0)
+    model = make_model(name, seed=0, **SMALL[name]).fit(graph)
+    assert model.link_curve is not None
+    assert model.extend(graph).link_curve is model.link_curve
+
+
 def test_hidden_links_are_likelier_than_others():
     split = marked_nodes(social(people=400, layers=3, seed=1), seed=0)
     model = make_model("evidence", seed=0, **SMALL["evidence"]).fit(split.train)
