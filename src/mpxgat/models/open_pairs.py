@@ -2,9 +2,9 @@
 
 Of thirty million pairs a few thousand are worth asking about, and a plain sample would hold hardly one of them. So
 pairs that are linked in another layer are taken first, all of them if they are not too many. The others are drawn in
-two ways: any two nodes, and two that share a neighbour in the union of all layers. What such a pair stands for is one
-over how often both ways together were to draw it (the balance heuristic of Veach and Guibas, 1995). So sums over the
-sample estimate sums over all pairs.
+three ways: any two nodes; two that share a neighbour in the union of all layers, as often as they do; and such that
+share one with few others. What a pair stands for is one over how often all ways together were to draw it (the balance
+heuristic of Veach and Guibas, 1995). So sums over the sample estimate sums over all pairs.
 """
 
 from __future__ import annotations
@@ -40,11 +40,10 @@ def open_sample(graph: MultiplexGraph, count: int, rng: np.random.Generator) -> 
     """At most about ``count`` pairs of the layers of a graph; none if it has no layer of two nodes."""
     ways = _Ways.of(graph)
     elsewhere, share = ways.linked_elsewhere(count // 4, rng)
-    counts = (count * 3 // 8, count * 3 // 8)
-    drawn = ways.open(np.concatenate([ways.any_pair(counts[0], rng), ways.shared_neighbour(counts[1], rng)]))
+    drawn = ways.open(ways.draw(count // 4, rng))
     keys, times = np.unique(pair_keys(drawn[ways.elsewhere(drawn) == 0], graph.n_nodes), return_counts=True)
     others = np.stack(np.divmod(keys, graph.n_nodes), axis=1)
-    weight = [np.full(len(elsewhere), 1 / max(share, _LEAST_SHARE)), times / ways.expected(others, counts)]
+    weight = [np.full(len(elsewhere), 1 / max(share, _LEAST_SHARE)), times / ways.expected(others, count // 4)]
     return OpenSample(np.concatenate([elsewhere, others]), np.concatenate(weight))
 
 
@@ -54,6 +53,7 @@ class _Ways:
 
     unit        (n, units) 1 at a node's unit
     linked      (n, units) 1 where a node's unit is linked with a unit in some layer
+    rare        (n, units) there, one over how many other nodes of the layer are linked with that unit
     node        (e,) the nodes of the entries of ``linked``, by unit, then layer
     group       (g + 1,) where those of one unit and one layer begin
     """
@@ -61,6 +61,7 @@ class _Ways:
     graph: MultiplexGraph
     unit: sparse.csr_array
     linked: sparse.csr_array
+    rare: sparse.csr_array
     node: NDArray[np.int64]
     group: NDArray[np.int64]
 
@@ -75,7 +76,9 @@ class _Ways:
         node = by_unit.indices.astype(np.int64)
         place = np.repeat(np.arange(graph.n_units), np.diff(by_unit.indptr)) * graph.n_layers + graph.node_layer[node]
         group = np.append(np.flatnonzero(np.diff(place, prepend=-1)), len(node))
-        return cls(graph, unit, linked, node, group)
+        size = np.repeat(np.diff(group), np.diff(group))
+        by_unit.data = 1 / np.maximum(size - 1, 1)
+        return cls(graph, unit, linked, sparse.csr_array(by_unit), node, group)
 
     def linked_elsewhere(self, most: int, rng: np.random.Generator) -> tuple[PairArray, float]:
         """Open pairs of which the units are linked in some layer, and about which share of all such pairs they are.
@@ -100,29 +103,36 @@ class _Ways:
         taken = pair_keys(self.graph.intra, self.graph.n_nodes)
         return pairs[~found_among(pair_keys(pairs, self.graph.n_nodes), taken)]
 
-    def any_pair(self, count: int, rng: np.random.Generator) -> PairArray:
-        """All pairs of one layer alike."""
-        return _two_of(self.graph.layer_start.astype(np.int64), count, rng)
+    def draw(self, count: int, rng: np.random.Generator) -> PairArray:
+        """(3 * count, 2) pairs of one layer, so many in each way; fewer where a way finds none."""
+        layers = self.graph.layer_start.astype(np.int64)
+        any_pair = _two_of(layers, _pairs_of(np.diff(layers)), count, rng)
+        shared = [_two_of(self.group, mass, count, rng) for mass in (_pairs_of(np.diff(self.group)), self._rare_mass)]
+        return np.concatenate([any_pair, *(self.node[each] for each in shared)])
 
-    def shared_neighbour(self, count: int, rng: np.random.Generator) -> PairArray:
-        """A pair as often as its units have common neighbours in the union."""
-        return self.node[_two_of(self.group, count, rng)]
+    def expected(self, pairs: PairArray, count: int) -> Numbers:
+        """(k,) how often `draw` was to find each pair."""
+        some = PairList(pairs)
+        totals = [_pairs_of(np.diff(self.graph.layer_start)), _pairs_of(np.diff(self.group)), self._rare_mass]
+        rates = [count / max(float(each.sum()), 1) for each in totals]
+        found: Numbers = rates[0] + rates[1] * some.overlap(self.linked, self.linked)
+        found += rates[2] * some.overlap(self.rare, self.linked)
+        return found
+
+    @property
+    def _rare_mass(self) -> Numbers:
+        """(g,) sums of `rare` over the pairs of each group."""
+        size = np.diff(self.group).astype(np.float64)
+        return np.where(size > 1, size / 2, 0)
 
     def elsewhere(self, pairs: PairArray) -> Numbers:
         """(k,) 1 where the units are linked in some layer, else 0."""
         return PairList(pairs).overlap(self.linked, self.unit)
 
-    def expected(self, pairs: PairArray, counts: tuple[int, int]) -> Numbers:
-        """(k,) how often each pair was to be drawn by so many draws, any and by shared neighbours."""
-        total = [max(float(_pairs_of(np.diff(start)).sum()), 1) for start in (self.graph.layer_start, self.group)]
-        shared = PairList(pairs).overlap(self.linked, self.linked)
-        found: Numbers = counts[0] / total[0] + counts[1] / total[1] * shared
-        return found
 
-
-def _two_of(start: NDArray[np.int64], count: int, rng: np.random.Generator) -> PairArray:
-    """(count, 2) two different places of one group, each pair of places alike; none if no group has two."""
-    up_to = np.cumsum(_pairs_of(np.diff(start)))
+def _two_of(start: NDArray[np.int64], mass: Numbers, count: int, rng: np.random.Generator) -> PairArray:
+    """(count, 2) two different places of a group that is drawn by its mass; none if no group has any."""
+    up_to = np.cumsum(mass)
     if not len(up_to) or not up_to[-1]:
         return np.empty((0, 2), dtype=np.int64)
     group = np.searchsorted(up_to, rng.random(count) * up_to[-1], "right")
