@@ -148,7 +148,7 @@ def test_the_table_names_nodes_and_layers():
     result = predict_pairs(Numbers(scattered).fit(graph), [(0, 4)])
     row = result.to_table().to_pylist()[0]
     expected = {"source": "a", "source_layer": "x", "target": "e", "target_layer": "y", "kind": "inter", "rank": 1}
-    assert row == {**expected, "score": float(scattered(0, 4))}
+    assert row == {**expected, "score": float(scattered(0, 4)), "probability": None}
 
 
 def test_nothing_left_to_predict_is_an_empty_list():

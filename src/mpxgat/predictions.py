@@ -34,18 +34,23 @@ class Predictions:
     pairs       (k, 2) positions
     score       (k,) what the model gives; scores of intra and inter pairs are not comparable
     rank        (k,) from 1 (best), within what was ranked together
+    probability (k,) of being a link that the graph lacks, NaN where the model gives none; see `Model.link_probability`
     """
 
     graph: MultiplexGraph
     pairs: Pairs
     score: Scores
     rank: NDArray[np.int64]
+    probability: Scores
 
     def __len__(self) -> int:
         return len(self.pairs)
 
     def to_table(self) -> pa.Table:
-        """Columns source, source_layer, target, target_layer, kind ("intra" or "inter"), score, rank."""
+        """Columns source, source_layer, target, target_layer, kind ("intra" or "inter"), score, probability, rank.
+
+        A probability is null where there is none.
+        """
         layers = pa.array(self.graph.layers, pa.large_string())
         numbers = self.graph.node_layer[self.pairs]
         kinds = np.where(numbers[:, 0] == numbers[:, 1], "intra", "inter").tolist()
@@ -57,13 +62,18 @@ class Predictions:
                 "target_layer": layers.take(pa.array(numbers[:, 1])),
                 "kind": pa.array(kinds, pa.large_string()),
                 "score": pa.array(self.score),
+                "probability": pa.array(self.probability, mask=np.isnan(self.probability)),
                 "rank": pa.array(self.rank),
             }
         )
 
 
-def predict_pairs(model: Model, pairs: ArrayLike) -> Predictions:
-    """The given (k, 2) pairs in their order; ranked among the pairs of their kind."""
+def predict_pairs(model: Model, pairs: ArrayLike, *, missing: float | None = None) -> Predictions:
+    """The given (k, 2) pairs in their order; ranked among the pairs of their kind.
+
+    ``missing`` is the share of links within layers that probabilities take to be missing, here and below; None: as
+    many as the protocols hide.
+    """
     graph = model.graph
     ends = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
     score = model.score(ends)
@@ -71,10 +81,10 @@ def predict_pairs(model: Model, pairs: ArrayLike) -> Predictions:
     rank = np.empty(len(ends), dtype=np.int64)
     for rows in (np.flatnonzero(intra), np.flatnonzero(~intra)):
         rank[rows[_best_first(ends[rows], score[rows])]] = np.arange(1, len(rows) + 1)
-    return Predictions(graph, ends, score, rank)
+    return Predictions(graph, ends, score, rank, model.link_probability(ends, score, missing=missing))
 
 
-def predict_node(model: Model, node: int, k: int = 10) -> Predictions:
+def predict_node(model: Model, node: int, k: int = 10, *, missing: float | None = None) -> Predictions:
     """The ``k`` best partners of a node in its own layer, then in each other layer where it has no counterpart.
 
     Ranked within each layer.
@@ -88,7 +98,7 @@ def predict_node(model: Model, node: int, k: int = 10) -> Predictions:
         best = _Best(k)
         for columns in _chunks(graph.layer_nodes(number), _TILE_COLUMNS):
             best.offer(rows, columns, model.score_block(rows, columns), known)
-        found.append(best.predictions(model))
+        found.append(best.predictions(model, missing))
     return join(graph, found)
 
 
@@ -97,6 +107,8 @@ def predict_top(
     k: int,
     layers: tuple[int, int] | None = None,
     advance: Advance = lambda pairs: None,
+    *,
+    missing: float | None = None,
 ) -> Predictions:
     """The ``k`` best pairs of two layers (or within one, given twice); of all layers: ``k`` intra, then ``k`` inter.
 
@@ -104,10 +116,10 @@ def predict_top(
     """
     graph, known = model.graph, _Known.of(model.graph)
     if layers is not None:
-        return _best_of(model, k, [layers], known, advance)
+        return _best_of(model, k, [layers], known, advance, missing)
     within = [(number, number) for number in range(graph.n_layers)]
     between = [(a, b) for a in range(graph.n_layers) for b in range(a + 1, graph.n_layers)]
-    return join(graph, [_best_of(model, k, pairs, known, advance) for pairs in (within, between)])
+    return join(graph, [_best_of(model, k, pairs, known, advance, missing) for pairs in (within, between)])
 
 
 def pairs_to_search(graph: MultiplexGraph, layers: tuple[int, int] | None = None) -> int:
@@ -117,7 +129,9 @@ def pairs_to_search(graph: MultiplexGraph, layers: tuple[int, int] | None = None
     return sum(sizes[a] * sizes[b] for a, b in (every if layers is None else [layers]))
 
 
-def _best_of(model: Model, k: int, layers: Iterable[tuple[int, int]], known: _Known, advance: Advance) -> Predictions:
+def _best_of(
+    model: Model, k: int, layers: Iterable[tuple[int, int]], known: _Known, advance: Advance, missing: float | None
+) -> Predictions:
     best = _Best(k)
     for a, b in layers:
         row_nodes, column_nodes = model.graph.layer_nodes(a), model.graph.layer_nodes(b)
@@ -127,7 +141,7 @@ def _best_of(model: Model, k: int, layers: Iterable[tuple[int, int]], known: _Kn
                 if a != b or columns[-1] > rows[0]:  # within a layer every pair is looked at once
                     best.offer(rows, columns, model.score_block(rows, columns), known, once=a == b)
                 advance(len(rows) * len(columns))
-    return best.predictions(model)
+    return best.predictions(model, missing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,11 +197,13 @@ class _Best:
         kept = _best_first(pairs, score)[: self._k]
         self._pairs, self._score = pairs[kept], score[kept]
 
-    def predictions(self, model: Model) -> Predictions:
+    def predictions(self, model: Model, missing: float | None) -> Predictions:
         """The best, with exactly the numbers that ``model.score`` gives."""
         score = model.score(self._pairs)
         order = _best_first(self._pairs, score)
-        return Predictions(model.graph, self._pairs[order], score[order], np.arange(1, len(order) + 1))
+        pairs, score = self._pairs[order], score[order]
+        probability = model.link_probability(pairs, score, missing=missing)
+        return Predictions(model.graph, pairs, score, np.arange(1, len(order) + 1), probability)
 
     def _wanted(self, rows: Positions, columns: Positions, scores: Scores) -> NDArray[np.bool_]:
         """Where a block's pairs could be among the best."""
@@ -210,6 +226,7 @@ def join(graph: MultiplexGraph, parts: Sequence[Predictions]) -> Predictions:
         np.concatenate([part.pairs for part in parts]),
         np.concatenate([part.score for part in parts]),
         np.concatenate([part.rank for part in parts]),
+        np.concatenate([part.probability for part in parts]),
     )
 
 

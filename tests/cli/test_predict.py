@@ -6,10 +6,12 @@ import pandas as pd
 import pytest
 
 from mpxgat.errors import MpxgatError
+from mpxgat.io import write
 from mpxgat.runs import RunFolder
+from mpxgat.synthetic import social
 from tests.cli.runs import network, run
 
-COLUMNS = ["source", "source_layer", "target", "target_layer", "kind", "score", "rank"]
+COLUMNS = ["source", "source_layer", "target", "target_layer", "kind", "score", "probability", "rank"]
 
 
 @pytest.fixture(scope="module")
@@ -95,9 +97,34 @@ def test_written_to_a_file(trained, tmp_path, name):
     assert result.stdout == ""
     assert result.stderr == f"wrote 10 links to {tmp_path / name}\n"
     frame = pd.read_parquet(tmp_path / name) if name.endswith("parquet") else pd.read_csv(tmp_path / name)
+    frame = frame.astype(object).where(frame.notna(), None)  # rules give no probabilities
     assert frame.to_dict("records") == links(trained, "--top", 5)
     value = json.loads(run("predict", trained, "--top", 5, "-o", tmp_path / name, "--json").stdout)
     assert value["output"] == str(tmp_path / name)
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("learned")
+    options = ("--model", "anchored", "--set", "splits=2", "--set", "epochs=3", "--set", "dimensions=16")
+    write(social(people=250, layers=3, seed=0), folder / "net.parquet")
+    assert run("train", folder / "net.parquet", "-o", folder / "run", *options).exit_code == 0
+    return folder / "run"
+
+
+def test_links_within_layers_have_probabilities(learned):
+    found = links(learned, "--top", 5, "--layers", "work", "work")
+    chances = [row["probability"] for row in found]
+    assert all(0 < chance < 1 for chance in chances)
+    assert chances == sorted(chances, reverse=True)
+    likelier = links(learned, "--top", 5, "--layers", "work", "work", "--missing", 0.016)
+    assert [row["score"] for row in likelier] == [row["score"] for row in found]
+    assert all(more["probability"] >= less for more, less in zip(likelier, chances, strict=True))
+    assert likelier[-1]["probability"] > chances[-1]
+
+
+def test_no_share_of_missing_links_above_one(trained):
+    assert "a share of 1.5 of the links is missing" in refusal(trained, "--top", 3, "--missing", 1.5)
 
 
 def test_a_table_is_shown_and_a_long_one_is_cut(trained):

@@ -41,6 +41,8 @@ def test_any_of_the_three_can_be_chosen(graph, model, best, tmp_path):
     for kind in ("intra", "inter"):
         other.matcher._validation[kind][best] = 1.1
     assert other.chosen.name == best
+    assert other.link_curve is other.chosen.link_curve
+    assert (other.link_curve is None) == (best == "rules")
     pairs = np.concatenate([graph.intra[:50], graph.inter[:50]])
     assert np.array_equal(other.score(pairs), make_model(best, seed=1).fit(graph).score(pairs))
 

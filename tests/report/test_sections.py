@@ -12,7 +12,7 @@ from mpxgat.errors import SettingError
 from mpxgat.evaluation import evaluate
 from mpxgat.metrics import StreamedRanking
 from mpxgat.pairs import pair_keys
-from mpxgat.report.calibration import calibration_section, reliability_rows
+from mpxgat.report.calibration import calibration_section, link_calibration_section, reliability_rows
 from mpxgat.report.charts import to_png, to_svg
 from mpxgat.report.curves import HeldOut, Rankings, Scored, curves_section, score, thinned
 from mpxgat.report.embedding import embedding_section, principal_components
@@ -118,6 +118,20 @@ def test_calibration_is_only_for_models_with_probabilities(evidence_held_out, mp
     assert calibration_section(mpxgat_held_out) is None
     section = calibration_section(evidence_held_out)
     assert section is None or {figure.name for figure in section.figures} >= {"reliability"}
+
+
+def test_reliability_within_layers_is_that_of_the_curve(evidence):
+    section = link_calibration_section(evidence)
+    rows, (pairs, claimed, found) = rows_of(section, "link-reliability"), evidence.link_curve.reliability
+    there = pairs > 0
+    assert [row["pairs"] for row in rows] == pairs[there].tolist()
+    assert [row["probability"] for row in rows] == pytest.approx(claimed[there] / pairs[there])
+    assert [row["true"] for row in rows] == pytest.approx(np.minimum(found[there] / pairs[there], 1))
+    assert f"{np.abs(claimed - found).sum() / pairs.sum():.3f}" in section.summary
+
+
+def test_no_reliability_within_layers_without_probabilities(society):
+    assert link_calibration_section(mx.models.make_model("rules").fit(society)) is None
 
 
 def test_principal_components_show_most_of_the_variance():

@@ -35,24 +35,35 @@ def predict(
     layers: Annotated[
         tuple[str, str] | None, typer.Option(metavar="A B", help="With --top: between these two, or within one (A A).")
     ] = None,
+    missing: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Of the links within layers, how many the data lack; probabilities rise with it (0.008: as many as "
+            "the protocol marked hides).",
+        ),
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write: .parquet or .csv.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Likely links, within layers and between them; known ones and those that cannot be are left out."""
     from mpxgat.io.link_files import check_link_suffix, write_links
+    from mpxgat.models.link_curve import check_missing
     from mpxgat.runs import RunFolder
 
     _check_one_question(pairs, node, layer, top, layers)
     if output is not None:
         check_link_suffix(output)
+    if missing is not None:
+        check_missing(missing)
     with progress(f"reading {run}", quiet=json):
         model = RunFolder(run).model()
     if pairs is not None:
-        found = _of_file(model, pairs)
+        found = _of_file(model, pairs, missing)
     elif node is not None:
-        found = _of_node(model, node, layer, top or _DEFAULT_TOP)
+        found = _of_node(model, node, layer, top or _DEFAULT_TOP, missing)
     else:
-        found = _best(model, top or _DEFAULT_TOP, layers, quiet=json)
+        found = _best(model, top or _DEFAULT_TOP, layers, missing, quiet=json)
     head: dict[str, Any] = {"run": str(run), "model": model.name, "count": len(found)}
     if output is not None:
         write_links(found.to_table(), output)
@@ -79,27 +90,27 @@ def _check_one_question(
         raise SettingError(f"--layers given with {asked[0]}, expected it with --top alone")
 
 
-def _of_file(model: Model, path: Path) -> Predictions:
+def _of_file(model: Model, path: Path, missing: float | None) -> Predictions:
     from mpxgat.io.link_files import read_pairs
     from mpxgat.predictions import predict_pairs
 
-    return predict_pairs(model, read_pairs(path, model.graph))
+    return predict_pairs(model, read_pairs(path, model.graph), missing=missing)
 
 
-def _of_node(model: Model, node: str, layer: str | None, k: int) -> Predictions:
+def _of_node(model: Model, node: str, layer: str | None, k: int, missing: float | None) -> Predictions:
     from mpxgat.predictions import join, predict_node
 
     graph = model.graph
     positions = nodes_called(graph, node) if layer is None else [graph.index(node, layer)]
-    return join(graph, [predict_node(model, position, k) for position in positions])
+    return join(graph, [predict_node(model, position, k, missing=missing) for position in positions])
 
 
-def _best(model: Model, k: int, layers: tuple[str, str] | None, *, quiet: bool) -> Predictions:
+def _best(model: Model, k: int, layers: tuple[str, str] | None, missing: float | None, *, quiet: bool) -> Predictions:
     from mpxgat.predictions import pairs_to_search, predict_top
 
     numbers = None if layers is None else (model.graph.layer_index(layers[0]), model.graph.layer_index(layers[1]))
     with progress("searching", pairs_to_search(model.graph, numbers), quiet=quiet) as advance:
-        return predict_top(model, k, numbers, advance)
+        return predict_top(model, k, numbers, advance, missing=missing)
 
 
 def _print(found: Predictions) -> None:

@@ -11,7 +11,7 @@ graphs of the same layers at once. Weights of links are not read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -25,10 +25,10 @@ from torch import Tensor
 from mpxgat.errors import SettingError
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
-from mpxgat.models.anchored_training import AnchoredTrainee, full_batch_bytes, make_tasks
-from mpxgat.models.base import FULL, EmbeddingModel, Settings, Vectors
+from mpxgat.models.anchored_training import AnchoredTrainee, Task, full_batch_bytes, make_tasks
+from mpxgat.models.base import FULL, EmbeddingModel, Scores, Settings, Vectors
 from mpxgat.nn.anchored import AnchoredNet
-from mpxgat.pairs import unit_matrix, unit_presence, unit_sizes
+from mpxgat.pairs import PairList, unit_matrix, unit_presence, unit_sizes
 from mpxgat.system import check_fits
 from mpxgat.training.links import chosen_device
 from mpxgat.training.loop import Schedule, train
@@ -43,6 +43,7 @@ _TASKS, _START, _EPOCHS = range(3)  # what random numbers are for
 _PART, _FILE = "inner splits", "inner-splits"
 _NODES_AT_ONCE = 4096
 _LEAST_DEVIATION = 1e-3
+_PLENTY = 200  # hidden links that probabilities are learned from
 _NET, _BACKGROUND = "net.", "background."
 _RARITIES = (0.2, 0.8)  # of the two heads of one step; their mixture is learned
 _FAR_RARITY = 0.5  # of heads of more steps
@@ -171,6 +172,7 @@ class Anchored(EmbeddingModel):
         assert self._identity is not None
         extended = type(self)(seed=self.seed, **self.settings)
         extended._net, extended._outcomes, extended._background = self._net, self._outcomes, self._background
+        extended._link_curve = self._link_curve
         extended._identity = _identities(self.graph, self._identity, graph)
         views, _ = extended._see(graph, extended._identity, self._background)
         extended._horizontal, extended._vertical = extended._embed(views)
@@ -198,9 +200,22 @@ class Anchored(EmbeddingModel):
         report = partial(session.report, _PART)
         self._outcomes[_PART] = train(trainee, settings.schedule, session.checkpoint(_FILE), report)
         self._net = net
+        hidden = self._hidden_scores(validated)
+        if len(hidden) < _PLENTY:  # the weights belong to no node, so they hardly know the links that they learned from
+            hidden = np.concatenate([hidden, self._hidden_scores(tasks)])
         del tasks, validated, trainee  # their views are as large as those of the graph
         views, self._background = see(graph, self._identity, rows, settings.hops)
         self._horizontal, self._vertical = self._embed(views)
+        self._calibrate(graph, self._horizontal, hidden)
+
+    @torch.no_grad()
+    def _hidden_scores(self, tasks: Sequence[Task]) -> Scores:
+        """(h,) of the hidden intra links of tasks."""
+        assert self._net is not None
+        net, device = self._net, chosen_device(self._settings.device)
+        vectors = [task.views.horizontal(net, device).cpu().numpy() for task in tasks]
+        found = [PairList(task.intra).dots(each) for task, each in zip(tasks, vectors, strict=True)]
+        return np.concatenate([np.zeros(0), *found])
 
     def _new_net(self, n_layers: int, numbers: Floats) -> AnchoredNet:
         """With its initial parameters; ``numbers`` (m, p) are nodes' numbers of which mean and deviation are taken."""

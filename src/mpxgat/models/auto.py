@@ -18,6 +18,7 @@ from mpxgat.models.anchored import Anchored
 from mpxgat.models.base import EmbeddingModel, Model, Positions, Scores, Settings, Vectors
 from mpxgat.models.evidence import Evidence
 from mpxgat.models.evidence.attributes import canonical
+from mpxgat.models.link_curve import LinkCurve
 from mpxgat.models.rules import Rules
 from mpxgat.training.parallel import Session
 
@@ -128,6 +129,14 @@ class Auto(Model):
 
     def _score_inter(self, pairs: NDArray[np.int64]) -> Scores:
         return self.chosen._score_inter(pairs)
+
+    @property
+    def link_curve(self) -> LinkCurve | None:
+        """That of the chosen model."""
+        return self.chosen.link_curve
+
+    def _inter_probability(self, pairs: NDArray[np.int64]) -> Scores:
+        return self.matcher._inter_probability(pairs)
 
     def match(self, layer_a: str, layer_b: str, k: int = 5) -> Matches:
         """See `Evidence.match`."""

@@ -24,20 +24,24 @@ from numpy.typing import ArrayLike, NDArray
 from mpxgat.errors import GraphError, InputError, SettingError, printable, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays, graph_from_arrays, graph_to_arrays, read_arrays, write_arrays
-from mpxgat.pairs import PairGrid, PairList
+from mpxgat.pairs import PairGrid, PairList, found_among, pair_keys
 from mpxgat.system import is_out_of_memory
 from mpxgat.training.parallel import Session
 
 if TYPE_CHECKING:  # models that do not train must not wait for torch
     from torch import Tensor
 
+    from mpxgat.models.link_curve import LinkCurve
     from mpxgat.nn.attention import Neighbourhood
     from mpxgat.training.links import Stream
     from mpxgat.training.loop import Outcome
 
 KIND = "mpxgat-model-2"
 GRAPH, STATE = "graph.", "state."  # prefixes of the arrays in a saved model
+_CURVE = "link_curve."  # of those in the state that make probabilities within layers
 AUTO, FULL = "auto", "full"  # what the setting ``batch`` may be beside a number
+_OPEN_PAIRS = 200_000  # whose scores are compared with those of hidden links: a matter of a second
+_CALIBRATION = 1_000_000  # purpose of random numbers, which no model has for its own
 _BEYOND_WHOLE = 2**63  # of 64 bits, with which everything computes
 _WORDS = {"int": "a whole number", "float": "a number", "str": "a text"}
 
@@ -144,6 +148,7 @@ class Model(ABC):
             raise SettingError(f"seed is {seed}, expected a whole number of at least 0")
         self.seed = seed
         self._graph: MultiplexGraph | None = None
+        self._link_curve: LinkCurve | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -189,17 +194,40 @@ class Model(ABC):
 
     def score(self, pairs: ArrayLike) -> Scores:
         """(k,) scores of (k, 2) pairs of node positions; the nodes' layers tell intra from inter pairs."""
-        ends = np.asarray(pairs).reshape(-1, 2)
-        if len(ends) and not 0 <= ends.min() <= ends.max() < self.graph.n_nodes:
-            wrong = ends.min() if ends.min() < 0 else ends.max()
-            raise SettingError(f"a pair names node {wrong}, expected 0 to {self.graph.n_nodes - 1}")
-        ends = ends.astype(np.int64)
-        layer = self.graph.node_layer[ends]
-        same_layer = layer[:, 0] == layer[:, 1]
+        ends = self._checked_pairs(pairs)
+        same_layer = self._same_layer(ends)
         scores = np.empty(len(ends), dtype=np.float64)
         scores[same_layer] = self._score_intra(ends[same_layer])
         scores[~same_layer] = self._score_inter(ends[~same_layer])
         return scores
+
+    @property
+    def link_curve(self) -> LinkCurve | None:
+        """From scores within layers to probabilities; None if the model has none, or too few links to learn it."""
+        _ = self.graph  # says so if the model is not fitted
+        return self._link_curve
+
+    def link_probability(
+        self, pairs: ArrayLike, score: Scores | None = None, *, missing: float | None = None
+    ) -> Scores:
+        """(k,) the chance that each of (k, 2) pairs of nodes is a link that the graph lacks; see `link_curve`.
+
+        score       what `score` gives for the pairs, if it is at hand
+        missing     the share of links assumed to be missing within layers; None: as many as the protocols hide
+
+        NaN for a pair that is known: a link, or two nodes of one unit; and where the model has no probabilities.
+        """
+        ends = self._checked_pairs(pairs)
+        scores = self.score(ends) if score is None else score
+        same_layer = self._same_layer(ends)
+        found = np.full(len(ends), np.nan)
+        if self.link_curve is not None:
+            share = {} if missing is None else {"missing": missing}
+            found[same_layer] = self.link_curve.apply(scores[same_layer], **share)
+        found[~same_layer] = self._inter_probability(ends[~same_layer])
+        known = found_among(pair_keys(ends, self.graph.n_nodes), pair_keys(self.graph.intra, self.graph.n_nodes))
+        found[known | (self.graph.unit[ends[:, 0]] == self.graph.unit[ends[:, 1]])] = np.nan
+        return found
 
     @abstractmethod
     def score_block(self, rows: Positions, cols: Positions) -> Scores:
@@ -272,6 +300,10 @@ class Model(ABC):
     def _score_inter(self, pairs: NDArray[np.int64]) -> Scores:
         """Scores of pairs of different layers."""
 
+    def _inter_probability(self, pairs: NDArray[np.int64]) -> Scores:
+        """Probabilities of pairs of different layers; NaN without any."""
+        return np.full(len(pairs), np.nan)
+
     def _state(self) -> Arrays:
         """What has been learned, as named arrays."""
         return {}
@@ -283,6 +315,32 @@ class Model(ABC):
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
         """Take back what `_state` and `_notes` gave; a model without state learns again."""
         self._learn(graph, Session())
+
+    def _curve_arrays(self) -> Arrays:
+        """The curve of probabilities within layers, to be saved; none if there is none."""
+        curve = self._link_curve
+        return {} if curve is None else {_CURVE + name: array for name, array in curve.to_arrays().items()}
+
+    def _restore_curve(self, state: Arrays) -> None:
+        """What `_curve_arrays` gave; SettingError if it is damaged."""
+        parts = {name.removeprefix(_CURVE): array for name, array in state.items() if name.startswith(_CURVE)}
+        if parts:
+            from mpxgat.models.link_curve import LinkCurve  # not before there is one
+
+            self._link_curve = LinkCurve.from_arrays(parts)
+
+    def _checked_pairs(self, pairs: ArrayLike) -> NDArray[np.int64]:
+        """(k, 2) positions; SettingError for one that no node has."""
+        ends = np.asarray(pairs).reshape(-1, 2)
+        if len(ends) and not 0 <= ends.min() <= ends.max() < self.graph.n_nodes:
+            wrong = ends.min() if ends.min() < 0 else ends.max()
+            raise SettingError(f"a pair names node {wrong}, expected 0 to {self.graph.n_nodes - 1}")
+        return ends.astype(np.int64)
+
+    def _same_layer(self, ends: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """(k,) which pairs lie within a layer."""
+        layer = self.graph.node_layer[ends]
+        return np.asarray(layer[:, 0] == layer[:, 1])
 
     def _is_intra(self, rows: Positions, cols: Positions) -> bool:
         """Whether a block lies within a layer."""
@@ -361,13 +419,27 @@ class EmbeddingModel(Model):
         return PairList(pairs).dots(self.vertical)
 
     def _state(self) -> Arrays:
-        return {"horizontal": self.horizontal, "vertical": self.vertical}
+        return {"horizontal": self.horizontal, "vertical": self.vertical, **self._curve_arrays()}
 
     def _notes(self) -> dict[str, Any]:
         return {"outcomes": {label: asdict(outcome) for label, outcome in self._outcomes.items()}}
 
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
         self._horizontal, self._vertical = state["horizontal"], state["vertical"]
+        self._restore_curve(state)
+
+    def _calibrate(self, graph: MultiplexGraph, vectors: Vectors, hidden: Scores) -> None:
+        """Learn `link_curve` from scores of links that the model had not learned from, and ``vectors`` (n, d) of the
+        graph's nodes.
+        """
+        if not len(hidden):
+            return
+        from mpxgat.models.link_curve import LinkCurve
+        from mpxgat.models.open_pairs import open_sample
+
+        sample = open_sample(graph, _OPEN_PAIRS, np.random.default_rng((self.seed, 0, _CALIBRATION)))
+        scores = PairList(sample.pairs).dots(vectors)
+        self._link_curve = LinkCurve.fit(hidden, scores, sample.weight, len(graph.intra))
 
     def _stream(self, purpose: int) -> Stream:
         """The random numbers for a purpose."""

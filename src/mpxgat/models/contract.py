@@ -132,6 +132,20 @@ def scores_are_finite_numbers_one_for_each_pair(make: Make) -> None:
     _require(model.score(np.empty((0, 2), dtype=int)).shape == (0,), "no pairs given, and scores found")
 
 
+def probabilities_within_layers_rise_with_the_scores(make: Make) -> None:
+    """Between 0 and 1 where there are any, none for known links."""
+    graph = random_graph(15, people=150)
+    pairs, model = _some_pairs(graph, 3000), make(seed=0).fit(graph)
+    pairs = pairs[graph.node_layer[pairs[:, 0]] == graph.node_layer[pairs[:, 1]]]
+    found = model.link_probability(pairs)
+    _require(found.shape == (len(pairs),), f"probabilities of the shape {found.shape}, expected {(len(pairs),)}")
+    _require(np.isnan(model.link_probability(graph.intra)).all(), "a probability of a known link")
+    told = ~np.isnan(found)
+    _require(((found[told] >= 0) & (found[told] <= 1)).all(), "a probability that is not from 0 to 1")
+    order = np.argsort(model.score(pairs[told]), kind="stable")
+    _require((np.diff(found[told][order]) >= -_EXACT).all(), "a higher score with a lower probability")
+
+
 def odd_graphs_are_no_trouble(make: Make) -> None:
     """Without inter links, without intra links, with one layer."""
     no_inter, no_intra = graph_of("x.a x.b", "y.a y.b"), graph_of("x.a x.a", "y.a y.a", "x.a y.a")
@@ -165,6 +179,8 @@ def saved_and_loaded_it_is_the_same_model(make: Make) -> None:
         )
         _require(loaded.graph == graph, "loaded it has another graph")
         _require(np.array_equal(loaded.score(pairs), model.score(pairs)), "loaded it gives other scores")
+        one, other = (each.link_probability(pairs) for each in (model, loaded))
+        _require(np.array_equal(one, other, equal_nan=True), "loaded it gives other probabilities")
         loaded.save(third)
         _require(first.read_bytes() == third.read_bytes(), "another file when what was loaded is saved")
 
@@ -184,6 +200,7 @@ CHECKS: tuple[Callable[[Make], None], ...] = (
     the_same_seed_gives_the_same_scores,
     blocks_and_pairs_give_the_same_scores,
     scores_are_finite_numbers_one_for_each_pair,
+    probabilities_within_layers_rise_with_the_scores,
     odd_graphs_are_no_trouble,
     fit_leaves_the_graph_as_it_was,
     saved_and_loaded_it_is_the_same_model,

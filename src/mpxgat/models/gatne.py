@@ -144,6 +144,8 @@ class GATNE(EmbeddingModel):
         means = [means_of(Neighbours.of(graph.n_nodes, part), device) for part in (graph.intra, graph.inter)]
         with torch.no_grad():
             self._horizontal, self._vertical = (unit_rows(net(kind, means)).cpu().numpy() for kind in range(_TYPES))
+            validated = trainee.horizontal().cpu().numpy()
+        self._calibrate(graph, self._horizontal, links.intra.scores(validated))
 
     def _new_net(self, graph: MultiplexGraph) -> GATNENet:
         settings, start = self._settings, self._stream(_START).torch()
@@ -207,6 +209,10 @@ class SkipGramTrainee:
             for kind, pairs in self._batches(part, rng):
                 batch = self._with_negatives(pairs, rng)
                 yield skip_gram_loss(self._net(kind, means), self._net.context, batch)
+
+    def horizontal(self) -> Tensor:
+        """(n, d) of type intra, while only training links carry messages."""
+        return unit_rows(self._net(0, self._all_means))
 
     def validate(self) -> float | None:
         """AUC of validation links against their non-links: the mean of both kinds', where both are there."""

@@ -315,6 +315,8 @@ class MPXGAT(EmbeddingModel):
         layers = [replace(part, batch=size) for part, size in zip(layers, sizes[:-1], strict=True)]
         trained = learn_parts(layers, session, sizes_text(sizes))
         self._horizontal = self._embed_within(graph, layers, trained)
+        hidden = [part.validation_scores(each.parameters) for part, each in zip(layers, trained, strict=True)]
+        self._calibrate(graph, self._horizontal, np.concatenate([np.zeros(0), *hidden]))
         between = replace(self._part_between(graph, self._horizontal), batch=sizes[-1])
         trained += learn_parts([between], session, sizes_text(sizes))
         self._parts, self._parameters = [*layers, between], [each.parameters for each in trained]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from mpxgat.graph import MultiplexGraph
-from mpxgat.models.base import AUTO, FULL
+from mpxgat.models.base import AUTO, FULL, Scores
 from mpxgat.nn.attention import Neighbourhood
 from mpxgat.nn.mpxgat import REFERENCE, HorizontalNet, Net, VerticalNet, Widths, unit_rows
 from mpxgat.nn.projection import Input, OneHot
@@ -31,6 +31,7 @@ from mpxgat.training.links import (
     NegativeSampler,
     Network,
     Stream,
+    ValidationLinks,
     WithinLayer,
     chosen_device,
     cut_validation,
@@ -137,7 +138,7 @@ class Part(ABC):
         """
         device = chosen_device(self.settings.device)
         sampler = self.sampler()
-        parts = cut_validation(self.links, self.settings.validation, sampler, self._stream(_CUT).numpy())
+        parts = self._cut(sampler)
         net, schedule = self.new_net().to(device), self.schedule
         network = self.network(parts.training_rows, device)
         trainee: LinkTrainee
@@ -174,10 +175,20 @@ class Part(ABC):
         net.load_state_dict(parameters)
         return net.eval()
 
+    def _cut(self, sampler: NegativeSampler) -> ValidationLinks:
+        return cut_validation(self.links, self.settings.validation, sampler, self._stream(_CUT).numpy())
+
+    def validation_scores(self, parameters: Parameters) -> Scores:
+        """(v,) of the links that it was stopped on, if there were any; only training links carry messages."""
+        parts = self._cut(self.sampler())
+        if parts.links is None:
+            return np.zeros(0)
+        return parts.scores(self.embed(self.net(parameters), parts.training_rows))
+
     @torch.no_grad()
-    def embed(self, net: Net) -> NDArray[np.float32]:
-        """(n, out) embeddings; all links carry messages, dropout is off."""
-        network = self.network(None, torch.device("cpu"))
+    def embed(self, net: Net, rows: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
+        """(n, out) embeddings; all links carry messages, or ``links[rows]``, dropout is off."""
+        network = self.network(rows, torch.device("cpu"))
         if self.batch is not None:
             return self.plan(network, self.batch).embed(net).numpy()
         embeddings: NDArray[np.float32] = net(*network.inputs, network.whole()).numpy()

@@ -156,7 +156,9 @@ class GraphSAGE(EmbeddingModel):
         everyone = all_hops(self._kinds(graph.n_nodes, graph.n_layers, graph.intra, graph.inter))
         with torch.no_grad():
             self._horizontal = net.cpu()(everyone).numpy()
+            validated = net(all_hops(kinds)).numpy()  # by training links only
         self._vertical = self._horizontal
+        self._calibrate(graph, self._horizontal, links.intra.scores(validated))
 
 
 # ---- training: links in minibatches, neighbours drawn for each, negatives by degree --------------------------------

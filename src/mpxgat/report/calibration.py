@@ -1,4 +1,4 @@
-"""Whether probabilities of matches can be believed: how often matches of probability p come true."""
+"""Whether probabilities can be believed: how often matches, and links within layers, of probability p come true."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from mpxgat.matching.calibration import expected_calibration_error
 from mpxgat.matching.match import DEFAULT_K, Matcher, layer_pairs
+from mpxgat.models.base import Model
+from mpxgat.models.link_curve import MISSING
 from mpxgat.report import charts
 from mpxgat.report.charts import Rows
 from mpxgat.report.curves import HeldOut
@@ -43,6 +45,43 @@ def calibration_section(held_out: HeldOut) -> Section | None:
     )
     figures = [_reliability(rows), _numbers(rows)]
     return Section("calibration", "Can the probabilities be believed?", summary, figures)
+
+
+def link_calibration_section(model: Model) -> Section | None:
+    """The reliability curve of links within layers, as the model measured it when it learned; None without any."""
+    curve = model.link_curve
+    if curve is None or not curve.reliability[0].any():
+        return None
+    pairs, claimed, found = curve.reliability
+    rows: Rows = [
+        {
+            "probability": float(claimed[b] / pairs[b]),
+            "true": float(min(found[b] / pairs[b], 1)),
+            "pairs": float(pairs[b]),
+            "from": b / len(pairs),
+            "to": (b + 1) / len(pairs),
+        }
+        for b in np.flatnonzero(pairs).tolist()
+    ]
+    error = float(np.abs(claimed - found).sum() / pairs.sum())
+    summary = (
+        f"The chance that an unlinked pair of one layer is a link that the network lacks, if {MISSING:.1%} of the "
+        "links are missing: how many are, no network tells. Measured on links of the training graph that were hidden "
+        "again: the curve was learned on one half of them and of the unlinked pairs, and compared with the other half. "
+        f"About {pairs.sum():,.0f} pairs are above {_LEAST:.0%}. Expected calibration error: {error:.3f}."
+    )
+    x = charts.number("probability", "probability given", scale=charts.UNIT, axis={"format": "%"})
+    y = charts.number("true", "share of links", scale=charts.UNIT, axis={"format": "%"})
+    hints = charts.tooltip(
+        {"probability": "given", "true": "links", "pairs": "pairs"}, probability=".1%", true=".1%", pairs=",.0f"
+    )
+    caption = (
+        "Unlinked pairs in ten bins of probability: on the dashed line, of those with 70% seven in ten are links. The "
+        f"larger a dot, the more pairs. Pairs below {_LEAST:.0%} are left out."
+    )
+    spec = charts.dotted_line_and_diagonal(x, y, charts.number("pairs", None), hints)
+    figure = Figure("link-reliability", "Reliability within layers", caption, rows, spec)
+    return Section("link-calibration", "Links within layers: can the probabilities be believed?", summary, [figure])
 
 
 def reliability_rows(probability: NDArray[np.float64], true: NDArray[np.bool_], bins: int = _BINS) -> Rows:

@@ -18,7 +18,7 @@ from mpxgat.matching.match import Matcher, match_all
 from mpxgat.models.auto import Auto
 from mpxgat.models.base import Model
 from mpxgat.models.mpxgat import MPXGAT
-from mpxgat.report.calibration import calibration_section
+from mpxgat.report.calibration import calibration_section, link_calibration_section
 from mpxgat.report.charts import Rows, to_png, to_svg
 from mpxgat.report.comparison import models_section, results_sections, rules_section
 from mpxgat.report.curves import HeldOut, curves_section, score
@@ -63,7 +63,10 @@ def run_stages(model: Model, dataset: str, held_out: HeldOut | None) -> list[Sta
         Stage("drawing maps of the embeddings", lambda: [embedding_section(model)]),
         Stage("evaluating predictions", lambda: _prediction(held_out, dataset)),
         Stage("matching", lambda: _matches(model, None)),
-        Stage("checking probabilities", lambda: [calibration_section(held_out) if held_out else None]),
+        Stage(
+            "checking probabilities",
+            lambda: [calibration_section(held_out) if held_out else None, link_calibration_section(model)],
+        ),
         Stage("making the explorer", lambda: [explorer_section(model)]),
     ]
 
@@ -89,7 +92,7 @@ def demo_stages(
         Stage("comparing models", lambda: [models_section(results)]),
         Stage("evaluating predictions", lambda: [curves_section(score(held_out))]),
         Stage("matching", lambda: _matches(auto, graph)),
-        Stage("checking probabilities", lambda: [calibration_section(held_out)]),
+        Stage("checking probabilities", lambda: [calibration_section(held_out), link_calibration_section(auto)]),
         Stage("looking at the training", lambda: [demo_training_section(auto, mpxgat), attention_section(mpxgat)]),
         Stage("drawing maps of the embeddings", lambda: [embedding_section(mpxgat)]),
         Stage("making the explorer", lambda: [explorer_section(auto)]),

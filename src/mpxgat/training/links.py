@@ -18,7 +18,7 @@ from mpxgat.metrics import auc
 from mpxgat.nn.attention import Neighbourhood
 from mpxgat.nn.ops import link_loss, pair_scores
 from mpxgat.nn.projection import Input
-from mpxgat.pairs import found_among, pair_keys
+from mpxgat.pairs import PairList, found_among, pair_keys
 
 _VALIDATION_NON_LINKS = 10  # for each validation link: a steadier AUC than one for each
 _FEWEST_VALIDATION_LINKS = 5
@@ -61,6 +61,10 @@ class ValidationLinks:
     training_rows: NDArray[np.int64]
     links: NDArray[np.integer] | None
     non_links: NDArray[np.int64] | None
+
+    def scores(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+        """(v,) dot products of the vectors (n, d) of the ends of the links to stop on; none if there are none."""
+        return np.zeros(0) if self.links is None else PairList(self.links).dots(vectors)
 
 
 def cut_validation(

@@ -6,7 +6,7 @@ import pytest
 
 import mpxgat as mx
 from mpxgat import splits
-from mpxgat.build import with_inter_links
+from mpxgat.build import with_apart, with_inter_links
 from mpxgat.errors import InputError, SettingError
 from mpxgat.evaluation import rank_counterparts
 from mpxgat.io.arrays import read_arrays, write_arrays
@@ -199,7 +199,7 @@ def test_likely_pairs_exclude_each_other_and_known_links(graph):
     for side in (0, 1):
         assert np.bincount(likely.pairs[:, side], likely.probability).max() <= 1 + 1e-9
     assert not np.isin(likely.pairs, few.inter).any()
-    assert 0 < len(likely.sure) < len(likely.pairs)
+    assert 0 < len(likely.sure(few)) < len(likely.pairs)
 
 
 def test_likely_pairs_of_columns_that_say_nothing():
@@ -209,4 +209,12 @@ def test_likely_pairs_of_columns_that_say_nothing():
         same = with_column(graph, "same", [column] * graph.n_nodes)
         likely = likely_by_attributes(same, Attributes.of(same, "same:text"), 0)
         assert np.isfinite(likely.probability).all()
-        assert not len(likely.sure)
+        assert not len(likely.sure(same))
+
+
+def test_without_known_links_three_layers_agree():
+    graph = social(people=150, layers=3, seed=100, names=True)
+    bare = with_apart(without_links(graph), without_links(graph).layer_start[:2][None, :])
+    likely = likely_by_attributes(bare, Attributes.of(bare, "username:text, city:category"), 0)
+    with_inter_links(bare, likely.sure(bare))  # refuses what contradicts itself
+    check_matcher(Evidence(compare=NAMES, **QUICK).fit(bare))

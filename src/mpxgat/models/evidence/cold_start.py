@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mpxgat.compare import Compared
 from mpxgat.graph import MultiplexGraph
+from mpxgat.matching.assignment import merge_units
 from mpxgat.matching.plan import Rivals
 from mpxgat.models.evidence.attributes import Attributes
 from mpxgat.pairs import KnownUnits, PairList
@@ -42,10 +43,10 @@ class Likely:
     pairs: PairArray
     probability: Numbers
 
-    @property
-    def sure(self) -> PairArray:
-        """Those that are taken for known links."""
-        return self.pairs[self.probability >= _SURE]
+    def sure(self, graph: MultiplexGraph) -> PairArray:
+        """Those that are taken for known links, and what follows from them; they agree over all layers."""
+        rows = np.flatnonzero(self.probability >= _SURE)
+        return merge_units(graph, self.pairs[rows].astype(np.int32), self.probability[rows]).pairs.astype(np.int64)
 
 
 def likely_by_attributes(graph: MultiplexGraph, attributes: Attributes, seed: int) -> Likely:

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from mpxgat import __version__
 from mpxgat.build import with_inter_links
@@ -49,6 +50,8 @@ from mpxgat.models.evidence.rounds import (
 from mpxgat.models.evidence.surroundings import Surroundings
 from mpxgat.models.evidence.training import learn_intra
 from mpxgat.models.evidence.walks import short_walks
+from mpxgat.models.link_curve import LinkCurve
+from mpxgat.models.open_pairs import open_sample
 from mpxgat.models.rules import Rules
 from mpxgat.pairs import KnownUnits, PairGrid, PairList, Pairs, row_parts
 from mpxgat.system import side_by_side
@@ -61,6 +64,7 @@ _INTRA_TREES = 1.5  # times as many: there are far more links to learn from
 DECIDED = 1000.0  # log-odds of what transitivity says, and minus that of what uniqueness forbids
 _CELLS = 1 << 17
 _ANCHORED = "anchored."
+_OPEN_PAIRS, _CALIBRATION = 120_000, 3  # whose scores are compared with those of hidden links; purpose of chance
 
 
 @dataclass(frozen=True)
@@ -278,6 +282,10 @@ class Evidence(Model):
             if learned and learned.validation
         }
         self._look_at(graph)
+        if intra:
+            sample = open_sample(graph, _OPEN_PAIRS, np.random.default_rng([self.seed, _CALIBRATION]))
+            scores = self._score_intra(sample.pairs)
+            self._link_curve = LinkCurve.fit(intra.hidden, scores, sample.weight, len(graph.intra))
 
     def _learn_inter(self, graph: MultiplexGraph, embed: Embedder, engine: Engine) -> LearnedInter | None:
         """From known links; where there are too few, from those that attributes make likely."""
@@ -286,7 +294,7 @@ class Evidence(Model):
         if len(graph.inter) >= FEWEST_LINKS or not self._attributes.compared:
             return learn_inter(graph, around, self._prior, *given)
         likely = likely_by_attributes(graph, self._attributes, self.seed)
-        told = with_inter_links(graph, np.concatenate([graph.inter, likely.sure]))
+        told = with_inter_links(graph, np.concatenate([graph.inter, likely.sure(graph)]))
         self._prior = layer_prior(told)
         inter = learn_inter(told, around, self._prior, *given)
         if inter is None:
@@ -308,6 +316,7 @@ class Evidence(Model):
         model._intra_classifier = self._intra_classifier
         model._validation, model._recall, model._recall_by = self._validation, self._recall, self._recall_by
         model._attributes = Attributes.from_notes(graph, self._attributes.to_notes())
+        model._link_curve = self._link_curve
         model._anchored = self._anchored.extend(graph) if self._anchored else None
         if self._rounds:
             learned = (self._rounds, self._others, self._settings.candidates, model._attributes)
@@ -364,6 +373,15 @@ class Evidence(Model):
         score[self._units.same(pairs.first, pairs.second)] = DECIDED
         return score
 
+    def _inter_probability(self, pairs: NDArray[np.int64]) -> Scores:
+        """That of the plan; 0 where uniqueness forbids a pair, NaN where nothing was learned."""
+        if self._joint is None:
+            return super()._inter_probability(pairs)
+        ordered = np.sort(pairs, axis=1)
+        found = expit(self._in_parts(self._joint.planned, ordered))
+        found[self._units.clash(ordered[:, 0], ordered[:, 1])] = 0
+        return np.asarray(found)
+
     # ---- matching --------------------------------------------------------------------------------------
 
     def match(self, layer_a: str, layer_b: str, k: int = 5) -> Matches:
@@ -399,7 +417,7 @@ class Evidence(Model):
     # ---- saving ----------------------------------------------------------------------------------------
 
     def _state(self) -> Arrays:
-        state: Arrays = {"prior": self._prior}
+        state: Arrays = {"prior": self._prior, **self._curve_arrays()}
         if self._anchored:
             state |= {_ANCHORED + key: array for key, array in self._anchored._state().items()}
         parts: dict[str, Arrays] = {f"round.{n}.": each.to_arrays() for n, each in enumerate(self._rounds)}
@@ -448,6 +466,7 @@ class Evidence(Model):
         if joint:
             seen, last = Surroundings.of(graph, self._details), (self._rounds[-1], self._others, self._attributes)
             self._joint = Joint.from_arrays(joint, graph, seen, self._prior, *last)
+        self._restore_curve(state)
         self._validation = checked_validation(notes["validation"], {self.name, *baselines})
         recall = notes["candidate_recall"]
         self._recall = None if recall is None else checked_share(recall, "candidate_recall")

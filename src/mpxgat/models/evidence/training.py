@@ -53,10 +53,12 @@ class LearnedIntra:
 
     validation      by the name of a model: AUC on a fold that its classifier had not learned from; empty if there was
                     only one
+    hidden          (h,) log-odds of the hidden links, by classifiers of the other half of the folds; likewise
     """
 
     classifier: Classifier
     validation: Mapping[str, float]
+    hidden: Scores
 
 
 def learn_intra(
@@ -78,7 +80,8 @@ def learn_intra(
     folds = list(results(engine, work, tasks, _fold_bytes(graph), _LEARNED))
     parameters = settings.intra_hyperparameters
     validation = _validation(folds[0], _fit(folds[1:], seed, parameters)) if len(folds) > 1 else {}
-    return LearnedIntra(_fit(folds, seed, parameters), validation)
+    hidden_scores = _hidden_scores(folds, seed, parameters)
+    return LearnedIntra(_fit(folds, seed, parameters), validation, hidden_scores)
 
 
 # ---- folds -----------------------------------------------------------------------------------------------
@@ -164,3 +167,15 @@ def _validation(fold: Fold, classifier: Classifier) -> dict[str, float]:
         return {}
     scores = {EVIDENCE: classifier.score(fold.features), **fold.baselines}
     return {name: auc(score[fold.label], score[~fold.label]) for name, score in scores.items()}
+
+
+def _hidden_scores(folds: Sequence[Fold], seed: int, parameters: Hyperparameters) -> Scores:
+    """(h,) of all hidden links, each by the classifier of the half of the folds that does not have it."""
+    halves = folds[::2], folds[1::2]
+    if not all(any(fold.label.any() for fold in half) for half in halves):
+        return np.zeros(0)
+    scores = []
+    for half, other in (halves, halves[::-1]):
+        classifier = _fit(other, seed, parameters)
+        scores += [classifier.score(fold.features[fold.label]) for fold in half]
+    return np.concatenate(scores)
