@@ -121,7 +121,7 @@ class MultiplexGraph:
     intra_arcs      (m,) which way each intra link goes: 1 from its first node to its second, 2 from its second to its
                     first, 3 both ways; or None where all go both ways. Everything but `arcs` passes over it
     *_features      features of the nodes for MPXGAT's horizontal and vertical part
-    attributes      further columns of text about the nodes (labels and the like); models do not read them
+    attributes      further columns of text about the nodes (names and the like); models read those that a user names
     apart           (a, 2) pairs of nodes of two layers that are known to be different units, as they were said: in the
                     order of links. What follows for other nodes of their units, `mpxgat.pairs.KnownUnits` tells
     """

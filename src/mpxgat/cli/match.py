@@ -21,6 +21,8 @@ from mpxgat.cli.output import print_json, print_note, print_table, progress
 from mpxgat.errors import printable
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from mpxgat.matching import Matcher, Matches
     from mpxgat.training.parallel import Engine
 
@@ -65,7 +67,7 @@ def match(
         found = _matches(matcher, layers, threshold, k, runs_on, quiet=json)
         shown = found if output is not None or json else found.head(_SHOWN_ROWS)
         with progress("looking for reasons", len(shown), quiet=json) as advance:
-            table = with_reasons(matcher, shown, advance)
+            table = _with_attributes(matcher, shown, with_reasons(matcher, shown, advance))
     except KeyboardInterrupt:
         print_note("nothing has been written; the same command starts over")
         raise
@@ -109,6 +111,17 @@ def _matches(
         from mpxgat.models.evidence.matching import find_candidates
 
         return match_all(find_candidates(matcher, k, engine, advance), threshold, k)
+
+
+def _with_attributes(matcher: Matcher, found: Matches, table: pa.Table) -> pa.Table:
+    """With a column for each attribute that was compared: what the two nodes have there."""
+    import pyarrow as pa
+
+    attributes_of = getattr(matcher, "attributes_of", None)
+    for column, words in (attributes_of(found.pairs) if attributes_of else {}).items():
+        name = column if column not in table.column_names else f"{column}, compared"
+        table = table.append_column(name, pa.array(words, pa.large_string()))
+    return table
 
 
 def _shown_row(row: dict[str, Any]) -> tuple[object, ...]:

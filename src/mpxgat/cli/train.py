@@ -202,9 +202,15 @@ def _print_choice(training: Mapping[str, Any]) -> None:
         rows = [(f"{kind} links", *(values[name] for name in names)) for kind, values in validation.items()]
         print_table(("validation AUC", *names), rows)
     if training.get("candidate_recall") is not None:
-        print_fields({"hidden links among candidates": f"{training['candidate_recall']:.1%}"})
+        print_fields({"hidden links among candidates": f"{training['candidate_recall']:.1%}{_by_source(training)}"})
     if "chosen" in training:
         print_fields({"predicts links by": training["chosen"]})
+
+
+def _by_source(training: Mapping[str, Any]) -> str:
+    """What proposed them, where attributes do too."""
+    found: Mapping[str, float] = training.get("candidate_recall_by", {})
+    return f" ({', '.join(f'{share:.1%} by {source}' for source, share in found.items())})" if found else ""
 
 
 def _links_in_a_step(part: Mapping[str, Any]) -> str:

@@ -84,6 +84,10 @@ class Auto(Model):
         """See `Evidence.candidate_recall`."""
         return self.matcher.candidate_recall
 
+    def attributes_of(self, pairs: NDArray[np.integer[Any]]) -> dict[str, list[str]]:
+        """See `Evidence.attributes_of`."""
+        return self.matcher.attributes_of(pairs)
+
     def training_summary(self) -> dict[str, Any]:
         """What was chosen, the trials, and the matcher's own summary."""
         return {"chosen": self.chosen.name, "trials": self.trials, **self.matcher.training_summary()}

@@ -129,9 +129,9 @@ class Model(ABC):
     """A predictor of links of both kinds. It sees one graph, in `fit`, and nothing else.
 
     A score orders pairs of one kind (higher: more likely a link); scores of intra and inter pairs are not
-    compared with each other. Models read links, their direction and weights, and features, never ids or attributes
-    (`extend` of some models knows the nodes of the fitted graph again by id and layer), and do not print, plot or save
-    by themselves.
+    compared with each other. Models read links, their direction and weights, and features; attributes only where a
+    setting names them; ids never (but `extend` of some models knows the nodes of the fitted graph again by id and
+    layer). They do not print, plot or save by themselves.
 
     A class has a ``name``, a ``description`` and keyword arguments; it sets ``_settings`` where it has settings.
     """

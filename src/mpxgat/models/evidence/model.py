@@ -249,6 +249,14 @@ class Evidence(Model):
         _ = self.graph
         return self._attributes.comparisons
 
+    def attributes_of(self, pairs: NDArray[np.integer[Any]]) -> dict[str, list[str]]:
+        """What (k, 2) pairs have in the columns that are compared, in words, by column."""
+        _ = self.graph
+        return {
+            each.label: [each.describe(first, second) for first, second in pairs.tolist()]
+            for each in self._attributes.compared
+        }
+
     def training_summary(self) -> dict[str, Any]:
         """See `validation` and `candidate_recall`; what was compared, and the recall by what proposed candidates."""
         found: dict[str, Any] = {"validation": self.validation, "candidate_recall": self.candidate_recall}
