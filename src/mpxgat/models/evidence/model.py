@@ -64,7 +64,7 @@ _INTRA_TREES = 1.5  # times as many: there are far more links to learn from
 DECIDED = 1000.0  # log-odds of what transitivity says, and minus that of what uniqueness forbids
 _CELLS = 1 << 17
 _ANCHORED = "anchored."
-_OPEN_PAIRS, _CALIBRATION = 120_000, 3  # whose scores are compared with those of hidden links; purpose of chance
+_OPEN_PAIRS, _CALIBRATION = 80_000, 3  # whose scores are compared with those of hidden links; purpose of chance
 
 
 @dataclass(frozen=True)
