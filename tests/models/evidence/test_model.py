@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from inspect import signature
 
@@ -747,6 +748,15 @@ def test_what_was_learned_of_direction_and_weights_can_be_saved(followed, tmp_pa
     pairs = some_pairs(followed.graph)
     assert np.array_equal(loaded.score(pairs), followed.score(pairs))
     assert followed.unread(followed.graph) == []
+
+
+def test_direction_and_weights_are_among_the_reasons(followed):
+    pair = followed.match_all(threshold=0).pairs[0]
+    found = followed.explain(*pair.tolist())
+    findings = {reason.label: reason.finding for reason in found.reasons}
+    assert re.fullmatch(r"similarity \d\.\d\d along and \d\.\d\d against the arcs", findings[inter_features.DIRECTION])
+    assert re.fullmatch(r"similarity \d\.\d\d of 1", findings[inter_features.WEIGHTS])
+    assert sum(reason.contribution for reason in found.reasons) + found.base == pytest.approx(found.score)
 
 
 def test_a_model_that_learned_from_direction_takes_a_graph_without_and_back(followed, tmp_path):
