@@ -31,7 +31,7 @@ from mpxgat.models.evidence.inter_features import layer_prior
 from mpxgat.models.evidence.intra_features import IntraFeatures
 from mpxgat.models.evidence.linear import Linear
 from mpxgat.models.evidence.matching import EvidenceMatching
-from mpxgat.models.evidence.rounds import Joint, Round, apply_rounds, learn_inter
+from mpxgat.models.evidence.rounds import Joint, Round, apply_rounds, learn_inter, useful_surroundings
 from mpxgat.models.evidence.surroundings import Surroundings
 from mpxgat.models.evidence.training import learn_intra
 from mpxgat.models.evidence.walks import short_walks
@@ -215,8 +215,11 @@ class Evidence(Model):
         return self._recall
 
     def training_summary(self) -> dict[str, Any]:
-        """See `validation` and `candidate_recall`."""
-        return {"validation": self.validation, "candidate_recall": self.candidate_recall}
+        """See `validation` and `candidate_recall`; and what of direction and weights was of use between layers."""
+        summary: dict[str, Any] = {"validation": self.validation, "candidate_recall": self.candidate_recall}
+        if self._details != PLAIN:
+            summary["used_between_layers"] = [name for name, used in asdict(self._inter_details).items() if used]
+        return summary
 
     def unread(self, graph: MultiplexGraph) -> list[str]:
         """As of any model; walks do not go along links of negative weight."""
@@ -229,8 +232,10 @@ class Evidence(Model):
         self._prior = layer_prior(graph)
         self._details = LinkDetails.of(graph)
         self._anchored = Anchored(seed=self.seed).fit(graph, session) if self._settings.embeddings != "none" else None
-        given = (self._settings, self.seed, session.engine, self._embed_across)
-        inter = learn_inter(graph, Surroundings.of(graph, self._details), self._prior, *given)
+        given = (self._prior, self._settings, self.seed, session.engine)
+        seen = useful_surroundings(graph, self._details, *given)
+        self._inter_details = seen.details
+        inter = learn_inter(graph, seen, *given, self._embed_across)
         self._rounds, self._others = (inter.rounds, inter.others) if inter else ((), None)
         self._joint = inter.joint if inter else None
         self._recall = inter.recall if inter else None
@@ -251,14 +256,15 @@ class Evidence(Model):
         """
         _check_same_layers(self.graph, graph)
         model = type(self)(seed=self.seed, **self.settings)
-        model._prior, model._details = self._prior, self._details
+        model._prior = self._prior
+        model._details, model._inter_details = self._details, self._inter_details
         model._rounds, model._others = self._rounds, self._others
         model._intra_classifier = self._intra_classifier
         model._validation, model._recall = self._validation, self._recall
         model._anchored = self._anchored.extend(graph) if self._anchored else None
         if self._rounds:
             learned = (self._rounds, self._others, self._settings.candidates)
-            model._joint = apply_rounds(graph, Surroundings.of(graph, self._details), self._prior, *learned)
+            model._joint = apply_rounds(graph, Surroundings.of(graph, self._inter_details), self._prior, *learned)
         model._look_at(graph)
         model._graph = graph
         return model
@@ -373,14 +379,15 @@ class Evidence(Model):
             "made_with": made_with(self._joint, self._intra),
         }
         if self._details != PLAIN:
-            notes["link_details"] = asdict(self._details)
+            notes["link_details"] = {"intra": asdict(self._details), "inter": asdict(self._inter_details)}
         return {**notes, "anchored": self._anchored._notes()} if self._anchored else notes
 
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
         self._prior = state["prior"]
         if self._prior.shape != (graph.n_layers, graph.n_layers) or not np.isfinite(self._prior).all():
             raise ValueError(f"the layers' prior has the shape {self._prior.shape} or a number that is not finite")
-        self._details = saved_details(notes.get("link_details", {}))
+        details = notes.get("link_details", {"intra": {}, "inter": {}})
+        self._details, self._inter_details = (saved_details(details[kind]) for kind in ("intra", "inter"))
         baselines = {Rules.name}
         if self._settings.embeddings != "none":
             self._anchored = Anchored(seed=self.seed).restore(graph, _part(state, _ANCHORED), notes["anchored"])
@@ -393,7 +400,7 @@ class Evidence(Model):
         if bool(rounds) != bool(joint):
             raise ValueError("rounds and what they found go together, one is missing")
         if joint:
-            seen = Surroundings.of(graph, self._details)
+            seen = Surroundings.of(graph, self._inter_details)
             self._joint = Joint.from_arrays(joint, graph, seen, self._prior, self._rounds[-1], self._others)
         self._validation = checked_validation(notes["validation"], {self.name, *baselines})
         recall = notes["candidate_recall"]
@@ -439,7 +446,7 @@ def made_with(joint: Joint | None, intra: IntraFeatures) -> dict[str, Any]:
     return {
         "versions": {"mpxgat": __version__, **{name: version(name) for name in _LIBRARIES}},
         "constants": walks.constants()
-        | surroundings.constants(intra.details)
+        | surroundings.constants(joint.features.surroundings.details if joint else PLAIN)
         | inter_features.constants()
         | linear.constants(),
         "columns": {"inter": joint.features.names if joint else [], "intra": column_names(intra.columns)},
