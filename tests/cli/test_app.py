@@ -114,7 +114,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path):
 
 
 def test_an_interrupt_is_exit_code_130(monkeypatch, capsys):
-    def interrupted(text, format):
+    def interrupted(text, format, directed):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(info, "load_data", interrupted)
@@ -129,7 +129,7 @@ def test_an_interrupt_is_exit_code_130(monkeypatch, capsys):
 
 
 def test_running_out_of_memory_is_one_line_and_exit_code_2(monkeypatch, capsys):
-    def too_much(text, format):
+    def too_much(text, format, directed):
         raise MemoryError("cannot have 80 GB")
 
     monkeypatch.setattr(info, "load_data", too_much)
@@ -149,7 +149,7 @@ def test_running_out_of_memory_is_one_line_and_exit_code_2(monkeypatch, capsys):
     ],
 )
 def test_libraries_that_run_out_of_memory_are_understood(problem, monkeypatch, capsys):
-    def too_much(text, format):
+    def too_much(text, format, directed):
         raise problem
 
     monkeypatch.setattr(info, "load_data", too_much)
@@ -161,7 +161,7 @@ def test_libraries_that_run_out_of_memory_are_understood(problem, monkeypatch, c
 
 
 def test_other_mistakes_of_ours_keep_their_traceback(monkeypatch):
-    def broken(text, format):
+    def broken(text, format, directed):
         raise RuntimeError("a mistake")
 
     monkeypatch.setattr(info, "load_data", broken)

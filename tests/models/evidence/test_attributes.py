@@ -187,6 +187,8 @@ def test_a_start_without_known_links(graph):
     right = np.isin(pair_keys(matches.pairs[matches.chosen], graph.n_nodes), true)
     assert matches.chosen.sum() >= 20
     assert right.mean() >= 0.85
+    pairs = every_pair(bare)
+    assert np.allclose(model.extend(bare).score(pairs), model.score(pairs), rtol=0, atol=1e-9)
 
 
 def test_without_attributes_nothing_is_matched_without_known_links(graph):

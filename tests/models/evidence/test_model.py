@@ -1,3 +1,4 @@
+import re
 from dataclasses import asdict, replace
 from inspect import signature
 
@@ -735,22 +736,50 @@ def test_direction_tells_who_is_who():
     assert found[1] > found[0] + 0.05  # .275 and .401; .26 and .37 on average of three seeds
 
 
+def strengths(graph):
+    """A weight for every tie of two people, the same in all layers."""
+    person = graph.attributes["person"].cast("int64").to_numpy()[graph.intra]
+    low, high = np.sort(person, axis=1).T
+    return np.random.default_rng(3).lognormal(0, 2, 1000)[(low * 7919 + high * 104729) % 1000]
+
+
 @pytest.fixture(scope="module")
-def followed(smaller_split):
-    graph = smaller_split.train
-    rng = np.random.default_rng(3)
-    arcs = rng.integers(1, 4, graph.n_intra).astype(np.uint8)
-    return fitted(replace(graph, intra_arcs=arcs, intra_weight=rng.uniform(0.2, 5, graph.n_intra)))
+def followed():
+    graph = planted(people=200, layers=2, directed=1.0, known=0.6)
+    return fitted(replace(graph, intra_weight=strengths(graph)))
 
 
 def test_what_was_learned_of_direction_and_weights_can_be_saved(followed, tmp_path):
+    assert followed.training_summary()["used_between_layers"] == ["direction", "weights"]
     columns = followed._notes()["made_with"]["columns"]
     assert {"along the arcs", "followers", "near by weight"} <= set(columns["inter"])
     assert {"follow both", "common neighbours by weight"} <= set(columns["intra"])
     loaded = load_model(followed.save(tmp_path / "model.safetensors"))
     pairs = some_pairs(followed.graph)
     assert np.array_equal(loaded.score(pairs), followed.score(pairs))
+    assert loaded.training_summary() == followed.training_summary()
     assert followed.unread(followed.graph) == []
+
+
+def test_direction_and_weights_that_say_nothing_are_not_learned_from_between_layers(tmp_path):
+    graph = social(people=300, layers=2, seed=100, known=0.8)
+    rng = np.random.default_rng(3)
+    arcs = rng.integers(1, 4, graph.n_intra).astype(np.uint8)
+    noisy = fitted(replace(graph, intra_arcs=arcs, intra_weight=rng.lognormal(0, 1, graph.n_intra)))
+    assert noisy.training_summary()["used_between_layers"] == []
+    pairs = inter_pairs(graph, step=7)
+    assert np.array_equal(noisy.score(pairs), fitted(graph).score(pairs))
+    loaded = load_model(noisy.save(tmp_path / "model.safetensors"))
+    assert np.array_equal(loaded.score(pairs), noisy.score(pairs))
+
+
+def test_direction_and_weights_are_among_the_reasons(followed):
+    pair = followed.match_all(threshold=0).pairs[0]
+    found = followed.explain(*pair.tolist())
+    findings = {reason.label: reason.finding for reason in found.reasons}
+    assert re.fullmatch(r"similarity \d\.\d\d along and \d\.\d\d against the arcs", findings[inter_features.DIRECTION])
+    assert re.fullmatch(r"similarity \d\.\d\d of 1", findings[inter_features.WEIGHTS])
+    assert sum(reason.contribution for reason in found.reasons) + found.base == pytest.approx(found.score)
 
 
 def test_a_model_that_learned_from_direction_takes_a_graph_without_and_back(followed, tmp_path):

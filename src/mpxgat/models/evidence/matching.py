@@ -20,15 +20,17 @@ from mpxgat.models.evidence.inter_features import (
     BEFORE,
     COMPETITORS,
     COPIES,
+    DIRECTION,
     KEPT,
     LAYERS,
     NEIGHBOURS,
     PROBABILITY,
     SHAPE,
     SURROUNDINGS,
+    WEIGHTS,
 )
 from mpxgat.models.evidence.rounds import Joint
-from mpxgat.models.evidence.surroundings import TRIANGLES, WIDE
+from mpxgat.models.evidence.surroundings import AGAINST, ALONG, HEAVY_WIDE, TRIANGLES, WIDE
 from mpxgat.pairs import PairList, unit_matrix
 from mpxgat.training.parallel import Engine, results
 
@@ -94,6 +96,8 @@ class EvidenceMatching:
         words = {
             NEIGHBOURS: _known(numbers[_SHARED]),
             SURROUNDINGS: f"similarity {{{WIDE}:.2f}} of 1",
+            DIRECTION: f"similarity {{{ALONG}:.2f}} along and {{{AGAINST}:.2f}} against the arcs",
+            WEIGHTS: f"similarity {{{HEAVY_WIDE}:.2f}} of 1",
             COMPETITORS: f"{' and '.join(ranks)} others are more similar",
             DEGREES: f"{self._graph.degree[first]} and {self._graph.degree[second]} links",
             SHAPE: f"{triangles[first]:.0f} and {triangles[second]:.0f} triangles",

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import expit
 
 from mpxgat import __version__
@@ -46,6 +47,7 @@ from mpxgat.models.evidence.rounds import (
     apply_rounds,
     learn_inter,
     soft_matching,
+    useful_surroundings,
 )
 from mpxgat.models.evidence.surroundings import Surroundings
 from mpxgat.models.evidence.training import learn_intra
@@ -258,8 +260,10 @@ class Evidence(Model):
         }
 
     def training_summary(self) -> dict[str, Any]:
-        """See `validation` and `candidate_recall`; what was compared, and the recall by what proposed candidates."""
+        """See `validation` and `candidate_recall`; what of direction, weights and attributes was read besides."""
         found: dict[str, Any] = {"validation": self.validation, "candidate_recall": self.candidate_recall}
+        if self._details != PLAIN:
+            found["used_between_layers"] = [name for name, used in asdict(self._inter_details).items() if used]
         if self._attributes.comparisons:
             found |= {"compared": [str(each) for each in self.compared], "candidate_recall_by": dict(self._recall_by)}
         return found
@@ -272,7 +276,6 @@ class Evidence(Model):
     # ---- learning --------------------------------------------------------------------------------------
 
     def _learn(self, graph: MultiplexGraph, session: Session) -> None:
-        self._prior = layer_prior(graph)
         self._details = LinkDetails.of(graph)
         self._anchored = Anchored(seed=self.seed).fit(graph, session) if self._settings.embeddings != "none" else None
         within, across = (partial(_vectors, self._anchored, number) for number in (0, 1))  # workers need no more of us
@@ -297,19 +300,27 @@ class Evidence(Model):
 
     def _learn_inter(self, graph: MultiplexGraph, embed: Embedder, engine: Engine) -> LearnedInter | None:
         """From known links; where there are too few, from those that attributes make likely."""
-        around, settings = Surroundings.of(graph, self._details), self._settings
-        given = (settings, self.seed, engine, embed, self._attributes)
+        told, start = self._begin_with(graph)
+        self._prior = layer_prior(told)
+        given = (self._prior, self._settings, self.seed, engine)
+        around = useful_surroundings(told, self._details, *given)
+        self._inter_details = around.details
+        inter = learn_inter(told, around, *given, embed, self._attributes)
+        if inter is None or start is None:
+            return inter
+        learned = (inter.rounds, inter.others, self._settings.candidates, self._attributes)
+        return replace(inter, joint=apply_rounds(graph, around, self._prior, *learned, start))
+
+    def _begin_with(self, graph: MultiplexGraph) -> tuple[MultiplexGraph, sparse.csr_array | None]:
+        """The graph with the links that there are to learn from, and the soft matching that rounds begin with.
+
+        Where few links are known these are the attributes'; else there is none.
+        """
         if len(graph.inter) >= FEWEST_LINKS or not self._attributes.compared:
-            return learn_inter(graph, around, self._prior, *given)
+            return graph, None
         likely = likely_by_attributes(graph, self._attributes, self.seed)
         told = with_inter_links(graph, np.concatenate([graph.inter, likely.sure(graph)]))
-        self._prior = layer_prior(told)
-        inter = learn_inter(told, around, self._prior, *given)
-        if inter is None:
-            return None
-        start = soft_matching(likely.pairs, likely.probability, graph.n_nodes)
-        learned = (inter.rounds, inter.others, settings.candidates, self._attributes)
-        return replace(inter, joint=apply_rounds(graph, around, self._prior, *learned, start))
+        return told, soft_matching(likely.pairs, likely.probability, graph.n_nodes)
 
     def extend(self, graph: MultiplexGraph) -> Self:
         """The same classifiers for another graph (new nodes, units, links), without learning again; a new model.
@@ -319,7 +330,8 @@ class Evidence(Model):
         """
         _check_same_layers(self.graph, graph)
         model = type(self)(seed=self.seed, **self.settings)
-        model._prior, model._details = self._prior, self._details
+        model._prior = self._prior
+        model._details, model._inter_details = self._details, self._inter_details
         model._rounds, model._others = self._rounds, self._others
         model._intra_classifier = self._intra_classifier
         model._validation, model._recall, model._recall_by = self._validation, self._recall, self._recall_by
@@ -328,7 +340,8 @@ class Evidence(Model):
         model._anchored = self._anchored.extend(graph) if self._anchored else None
         if self._rounds:
             learned = (self._rounds, self._others, self._settings.candidates, model._attributes)
-            model._joint = apply_rounds(graph, Surroundings.of(graph, self._details), self._prior, *learned)
+            around, start = Surroundings.of(graph, self._inter_details), model._begin_with(graph)[1]
+            model._joint = apply_rounds(graph, around, self._prior, *learned, start)
         model._look_at(graph)
         model._graph = graph
         return model
@@ -446,14 +459,15 @@ class Evidence(Model):
         if self._attributes.comparisons:
             notes |= {"attributes": self._attributes.to_notes(), "candidate_recall_by": self._recall_by}
         if self._details != PLAIN:
-            notes["link_details"] = asdict(self._details)
+            notes["link_details"] = {"intra": asdict(self._details), "inter": asdict(self._inter_details)}
         return {**notes, "anchored": self._anchored._notes()} if self._anchored else notes
 
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
         self._prior = state["prior"]
         if self._prior.shape != (graph.n_layers, graph.n_layers) or not np.isfinite(self._prior).all():
             raise ValueError(f"the layers' prior has the shape {self._prior.shape} or a number that is not finite")
-        self._details = saved_details(notes.get("link_details", {}))
+        details = notes.get("link_details", {"intra": {}, "inter": {}})
+        self._details, self._inter_details = (saved_details(details[kind]) for kind in ("intra", "inter"))
         baselines = {Rules.name}
         if self._settings.embeddings != "none":
             self._anchored = Anchored(seed=self.seed).restore(graph, _part(state, _ANCHORED), notes["anchored"])
@@ -472,7 +486,7 @@ class Evidence(Model):
         if bool(rounds) != bool(joint):
             raise ValueError("rounds and what they found go together, one is missing")
         if joint:
-            seen, last = Surroundings.of(graph, self._details), (self._rounds[-1], self._others, self._attributes)
+            seen, last = Surroundings.of(graph, self._inter_details), (self._rounds[-1], self._others, self._attributes)
             self._joint = Joint.from_arrays(joint, graph, seen, self._prior, *last)
         self._restore_curve(state)
         self._validation = checked_validation(notes["validation"], {self.name, *baselines})
@@ -524,7 +538,7 @@ def made_with(joint: Joint | None, intra: IntraFeatures) -> dict[str, Any]:
     return {
         "versions": {"mpxgat": __version__, **{name: version(name) for name in _LIBRARIES}},
         "constants": walks.constants()
-        | surroundings.constants(intra.details)
+        | surroundings.constants(joint.features.surroundings.details if joint else PLAIN)
         | inter_features.constants()
         | linear.constants(),
         "columns": {"inter": joint.features.names if joint else [], "intra": column_names(intra.columns)},

@@ -16,7 +16,7 @@ when the plan of the hidden links gets no better.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ from mpxgat.metrics import auc
 from mpxgat.models.anchored import Anchored
 from mpxgat.models.evidence.attributes import NO_ATTRIBUTES, Attributes
 from mpxgat.models.evidence.classifier import Classifier, Hyperparameters, Scores
-from mpxgat.models.evidence.features import Features, matrix
+from mpxgat.models.evidence.features import PLAIN, Features, LinkDetails, matrix
 from mpxgat.models.evidence.inter_features import InterFeatures, PairArray, entries_at
 from mpxgat.models.evidence.linear import Exercise, Linear, column_sizes, mean_of, scores
 from mpxgat.models.evidence.scale import ANY_SHARE, Judged, Reading, Scale, fit_scale, likelihood, lonely_share
@@ -57,6 +57,7 @@ _SMALLEST = 1e-12  # probability whose log-odds are asked for
 _WORTH, _DOUBT = 0.02, 0.5
 """By which share a round must better the likelihood of the hidden links' plan: the first, less the second over the root
 of their number. Of few links it is too uncertain to end by, and there rounds help most."""
+_CHANCE = 0.2  # see `useful_surroundings`; random weights and ways gained -.6 to .25, planted direction 0 to 1
 _MOST_NUMBERS = 1 << 28  # of candidates that are kept; more are computed when they are asked for
 _ROWS_AT_ONCE = 1 << 18
 _MOST_NON_LINKS = 60_000  # that a classifier learns from; more say hardly more
@@ -220,6 +221,7 @@ class LearnedInter:
     validation      by the name of a model: AUC on hidden links by classifiers that had not learned from them
     recall          share of the hidden links that were candidates in the last round
     recall_by       the same by what proposed them
+    likelihood      of the last round's plan of the hidden links, see `mpxgat.models.evidence.scale`
     """
 
     rounds: tuple[Round, ...]
@@ -228,6 +230,7 @@ class LearnedInter:
     validation: Mapping[str, float]
     recall: float
     recall_by: Mapping[str, float]
+    likelihood: float
 
 
 def apply_rounds(
@@ -398,7 +401,31 @@ def learn_inter(
     others = _learn_others(graph, views, further, last.looks, seed, settings.inter_hyperparameters)
     joint = Joint(last.looks[-1].features, rounds[-1], others, last.log_odds[-1])
     validation = last.validation(views, further, others, embed)
-    return LearnedInter(tuple(rounds), others, joint, validation, last.recall, last.recall_by)
+    return LearnedInter(tuple(rounds), others, joint, validation, last.recall, last.recall_by, last.likelihood)
+
+
+def useful_surroundings(
+    graph: MultiplexGraph, details: LinkDetails, prior: Numbers, settings: EvidenceSettings, seed: int, engine: Engine
+) -> Surroundings:
+    """Surroundings that look at direction, and at weights, if the first round's plan of hidden links is likelier so.
+
+    Columns of no use cost: where few links are known, regressions find something in them. The gain must be more than
+    chance would bring, which is `_CHANCE` of the likelihood over the root of the number of links.
+    """
+    found = Surroundings.of(graph)
+    if details == PLAIN:
+        return found
+    given = (prior, replace(settings, rounds=1), seed, engine)
+    best = learn_inter(graph, found, *given)
+    for name in (each.name for each in fields(details) if getattr(details, each.name)):
+        more = Surroundings.of(graph, replace(found.details, **{name: True}))
+        learned = learn_inter(graph, more, *given)
+        if best is None or learned is None:
+            break
+        gain = (learned.likelihood - best.likelihood) / abs(best.likelihood)
+        if gain > _CHANCE / np.sqrt(graph.n_inter):
+            found, best = more, learned
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -76,6 +76,7 @@ class Surroundings:
     degree          (n,) log(1 + degree)
     neighbour_degree    (n,) its mean over the neighbours
     shape           by name: (n,) further numbers of a node's neighbourhood, as log(1 + number)
+    details         what of the links was looked at beside that they are there
     """
 
     links: sparse.csr_array
@@ -83,6 +84,7 @@ class Surroundings:
     degree: NDArray[np.float32]
     neighbour_degree: NDArray[np.float32]
     shape: dict[str, NDArray[np.float32]]
+    details: LinkDetails = PLAIN
 
     @classmethod
     def of(cls, graph: MultiplexGraph, details: LinkDetails = PLAIN) -> Surroundings:
@@ -101,7 +103,7 @@ class Surroundings:
             walks |= _walks(_step(heavy), _HEAVY_STEPS, largest)
             shape["strength"] = np.log1p(heavy.sum(axis=1)).astype(np.float32)
         degree = np.log1p(graph.degree).astype(np.float32)
-        return cls(links, walks, degree, step @ degree, shape)
+        return cls(links, walks, degree, step @ degree, shape, details)
 
 
 @dataclass(frozen=True, eq=False)
