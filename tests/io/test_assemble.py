@@ -166,3 +166,18 @@ def test_lists_of_nodes_bring_attributes_and_features(tmp_path: Path) -> None:
     third = put(tmp_path, "z.nodes.csv", "id,name\np,Ann B\nq,\n")
     with pytest.raises(InputError, match=r"z\.nodes\.csv:1: the features none, expected 'size' as before"):
         read_layers(layers, nodes=[first, third])
+
+
+def test_the_first_pair_of_anchors_is_not_taken_for_a_header(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    names = [f"n{number}" for number in range(12)]
+    layers = [
+        put(
+            tmp_path,
+            f"{layer}.txt",
+            "".join(f"{layer}{a} {layer}{b}\n" for a, b in zip(names, names[1:] + names[:1], strict=True)),
+        )
+        for layer in "xy"
+    ]
+    anchors = put(tmp_path, "same.txt", "".join(f"x{name} y{name}\n" for name in names))
+    assert read_layers(layers, anchors=anchors).n_inter == 12
+    assert not recwarn.list

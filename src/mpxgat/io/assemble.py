@@ -94,7 +94,7 @@ def _stem(place: Path) -> str:
     return Path(name).stem
 
 
-def _read_list(path: Path, widths: tuple[int, ...], expected: str) -> Columns:
+def _read_list(path: Path, widths: tuple[int, ...], expected: str, *, recurring: bool = True) -> Columns:
     """The rows of a list, whatever parts its fields; comments are blanked, so lines keep their numbers."""
     content = read_text(path)
     if b"#" in content or b"%" in content:
@@ -107,8 +107,9 @@ def _read_list(path: Path, widths: tuple[int, ...], expected: str) -> Columns:
         columns = split_columns(content, path, "\t", widths, f"{expected} separated by tabs")
     else:
         columns = split_columns(single_blanks(content), path, " ", widths, expected)
-    with_layers = len(columns.fields) == _WITH_LAYERS
-    return without_header(columns, (0, 2), (1, 3)) if with_layers else without_header(columns, (0, 1))
+    if len(columns.fields) == _WITH_LAYERS:
+        return without_header(columns, (0, 2), (1, 3))
+    return without_header(columns, (0, 1), recurring=recurring)
 
 
 def _read_nodes(paths: Sequence[Path], n_layers: int) -> list[CsvTable]:
@@ -181,7 +182,7 @@ def _with_anchors(graph: MultiplexGraph, path: Path) -> MultiplexGraph:
     """The graph whose inter links are the anchors in a file."""
     two = graph.n_layers == 2
     expected = "'node node' or 'node layer node layer'" if two else "'node layer node layer'"
-    columns = _read_list(path, (2, 4) if two else (4,), expected)
+    columns = _read_list(path, (2, 4) if two else (4,), expected, recurring=False)
     if len(columns.fields) == 2:
         ends = [(column, np.full(len(columns), side)) for side, column in enumerate(columns.fields)]
     else:

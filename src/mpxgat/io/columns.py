@@ -200,13 +200,15 @@ _LAYER = re.compile(r"((source|target|from|to)[ _.-]?)?layer[ _.-]?(id|name|labe
 _ROWS_THAT_TELL = 3
 
 
-def without_header(columns: Columns, ends: Sequence[int], layers: Sequence[int] = ()) -> Columns:
+def without_header(
+    columns: Columns, ends: Sequence[int], layers: Sequence[int] = (), *, recurring: bool = True
+) -> Columns:
     """The rows of a list of links, without a first row that is a header; fields ``ends`` hold nodes, ``layers`` layers.
 
     A header names the ends (``source target``, ``from to``, ``id1 id2`` …) and, where there are columns of layers, says
     "layer" above these. Words that occur again below are ids all the same. A first row of other words is taken for a
     header, and said to be, if all ids below are numbers. Otherwise it is a link, which is said in a list without layers
-    if its ends occur nowhere else.
+    if its ends occur nowhere else, unless they are not ``recurring``, as in a list of who is who.
     """
     first = [field[0].as_py().strip() for field in columns.fields]
     nodes = [first[end] for end in ends]
@@ -225,7 +227,7 @@ def without_header(columns: Columns, ends: Sequence[int], layers: Sequence[int] 
     if all(_are_numbers(columns.fields[end].slice(1)) for end in ends):
         warn_of_data(f"the first row, {shown}, is taken for a header, as all ids below are numbers", columns.path)
         return columns.below_header()
-    if not layers:
+    if recurring and not layers:
         message = f"the first row is read as a link of {shown}, which occur nowhere else; if it is a header, remove it"
         warn_of_data(message, columns.path)
     return columns
