@@ -179,8 +179,8 @@ def saved_and_loaded_it_is_the_same_model(make: Make) -> None:
         )
         _require(loaded.graph == graph, "loaded it has another graph")
         _require(np.array_equal(loaded.score(pairs), model.score(pairs)), "loaded it gives other scores")
-        chances = [each.link_probability(pairs) for each in (model, loaded)]
-        _require(np.array_equal(*chances, equal_nan=True), "loaded it gives other probabilities")
+        before, after = (each.link_probability(pairs) for each in (model, loaded))
+        _require(np.array_equal(before, after, equal_nan=True), "loaded it gives other probabilities")
         loaded.save(third)
         _require(first.read_bytes() == third.read_bytes(), "another file when what was loaded is saved")
 
