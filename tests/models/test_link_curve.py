@@ -162,6 +162,12 @@ def test_hidden_links_are_likelier_than_others():
     assert model.link_probability(split.intra.positives).mean() > 3 * np.nanmean(model.link_probability(others))
 
 
+def test_fitted_again_on_too_little_it_has_no_curve():
+    model = make_model("anchored", seed=0, **SMALL["anchored"]).fit(social(people=250, layers=3, seed=0))
+    assert model.link_curve is not None
+    assert model.fit(random_graph(0, people=10, layers=2)).link_curve is None
+
+
 def test_a_model_that_learns_nothing_has_none():
     model = make_model("rules").fit(random_graph(0))
     assert model.link_curve is None

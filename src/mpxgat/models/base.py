@@ -188,6 +188,7 @@ class Model(ABC):
 
     def fit(self, graph: MultiplexGraph, session: Session | None = None) -> Self:
         """Learn from a graph; returns the model itself. A session brings checkpoints, progress and processes."""
+        self._link_curve = None
         self._learn(graph, session or Session())
         self._graph = graph
         return self

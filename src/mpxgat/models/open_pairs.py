@@ -136,6 +136,7 @@ def _two_of(start: NDArray[np.int64], mass: Numbers, count: int, rng: np.random.
     if not len(up_to) or not up_to[-1]:
         return np.empty((0, 2), dtype=np.int64)
     group = np.searchsorted(up_to, rng.random(count) * up_to[-1], "right")
+    group = np.minimum(group, np.flatnonzero(mass)[-1])  # rounding may lead beyond the last
     size = np.diff(start)[group]
     first, second = rng.integers(size), rng.integers(size - 1)
     second += second >= first
