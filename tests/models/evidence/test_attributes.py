@@ -60,13 +60,13 @@ def test_named_attributes_find_more(split, model):
 
 def test_they_are_columns_of_both_kinds_of_pairs_and_reasons(model):
     names = model._joint.features.names
-    told = [name for each in model._attributes.compared for name in each.names]
+    told = model._attributes.names
     assert len(told) > 3
-    assert set(told) <= set(names)
+    assert set(model._inter_attributes.names) <= set(names)
     assert set(told) <= {column.name for column in model._intra.columns(PairList(model.graph.intra[:1]))}
     first, second = model.match_all(threshold=0.0).pairs[0]
     labels = [reason.label for reason in model.explain(first, second).reasons]
-    assert set(NAMES) <= set(labels)
+    assert {"username", "city"} <= set(labels)
 
 
 def test_nothing_else_is_read(split, model):
@@ -95,14 +95,28 @@ def test_without_names_no_attribute_is_read(split):
 def test_they_propose_candidates_and_recall_is_told_by_source(model):
     summary = model.training_summary()
     assert summary["compared"] == ["username:text", "city:category", "joined:date"]
+    assert summary["compared_between_layers"] == ["username:text", "city:category"]
     by = summary["candidate_recall_by"]
     assert set(by) == {"walks", "attributes"}
     assert max(by.values()) <= summary["candidate_recall"] <= sum(by.values())
     assert by["attributes"] > 0.3
     n = model.graph.n_nodes
-    proposed = pair_keys(model._attributes.proposed, n)
-    is_open = ~model._units.decided(*model._attributes.proposed.T)
+    proposed = pair_keys(model._inter_attributes.proposed, n)
+    is_open = ~model._units.decided(*model._inter_attributes.proposed.T)
     assert np.isin(proposed[is_open], pair_keys(model._joint.pairs, n)).all()
+
+
+def test_columns_of_no_use_are_left_out_between_layers(split, model):
+    graph, rng = split.train, np.random.default_rng(0)
+    mixed = np.array(graph.attributes["username"].to_pylist(), dtype=object)
+    for nodes in map(graph.layer_nodes, range(2)):
+        mixed[nodes] = mixed[rng.permutation(nodes)]
+    graph = with_column(graph, "mixed", mixed.tolist())
+    graph = with_column(graph, "again", graph.attributes["username"].to_pylist())
+    found = Evidence(compare={**NAMES, "mixed": mx.compare.text(), "again": mx.compare.text()}, **QUICK).fit(graph)
+    kept = {each.column for each in found._inter_attributes.comparisons}
+    assert kept in ({"username", "city"}, {"again", "city"})  # of two that say the same, one
+    assert len(found.compared) == 5
 
 
 def test_nodes_without_a_link_are_found():

@@ -720,7 +720,7 @@ def test_a_large_network_is_learned_from_by_two_folds(monkeypatch):
     make_views = evidence_rounds.make_views
     monkeypatch.setattr(evidence_rounds, "make_views", lambda *given: views.append(given[1]) or make_views(*given))
     model = Evidence(seed=100, embeddings="none", rounds=1, trees=20, hidden_intra=0.2).fit(graph)
-    assert [[int(fold.label.sum()) for fold in folds] for folds in seen] == [[20], [20, 20]]
+    assert [[int(fold.label.sum()) for fold in folds] for folds in seen] == [[20], [20], [20], [20, 20]]
     assert views == [2]
     assert model.validation["inter"]["evidence"] > 0.85
 

@@ -351,7 +351,7 @@ def test_one_and_two_threads_learn_the_same():
     found = []
     for threads in (1, 2):
         with threadpool_limits(threads):
-            found.append([each.weight.tobytes() for each in rounds_module._learn(lessons, 0, None)])
+            found.append([each.weight.tobytes() for each in rounds_module.learn_folds(lessons, 0, None)])
     assert found[0] == found[1]
 
 

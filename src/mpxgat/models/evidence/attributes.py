@@ -6,8 +6,9 @@ for what a comparison is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,12 +34,12 @@ class Attributes:
 
     comparisons     as declared
     compared        as prepared for the graph, in the same order
-    proposed        (m, 2) pairs of nodes of two layers that are alike in one of them, the lower layer first, in order
+    proposed_by     for each, (m, 2) pairs of nodes of two layers that are alike, the lower layer first
     """
 
     comparisons: tuple[Comparison, ...] = ()
     compared: tuple[Compared, ...] = ()
-    proposed: PairArray = field(default_factory=lambda: _NOTHING)
+    proposed_by: tuple[PairArray, ...] = ()
 
     @classmethod
     def of(cls, graph: MultiplexGraph, declared: str, forms: Sequence[str] | None = None) -> Attributes:
@@ -49,7 +50,21 @@ class Attributes:
         comparisons = guess(graph) if declared == ALL else parse_all(declared)
         known = [None] * len(comparisons) if forms is None else forms
         compared = tuple(each.prepare(graph, form) for each, form in zip(comparisons, known, strict=True))
-        return cls(comparisons, compared, _proposed(graph, compared))
+        return cls(comparisons, compared, tuple(_proposed(graph, each) for each in compared))
+
+    def only(self, declared: Collection[str]) -> Attributes:
+        """Those comparisons whose texts are among some; the others propose nothing either."""
+        kept = [number for number, each in enumerate(self.comparisons) if str(each) in declared]
+        return Attributes(
+            tuple(self.comparisons[number] for number in kept),
+            tuple(self.compared[number] for number in kept),
+            tuple(self.proposed_by[number] for number in kept),
+        )
+
+    @cached_property
+    def proposed(self) -> PairArray:
+        """(m, 2) what any of them proposes, each pair once, in order."""
+        return np.unique(np.concatenate([_NOTHING, *self.proposed_by]), axis=0)
 
     @property
     def names(self) -> list[str]:
@@ -95,13 +110,12 @@ def canonical(declared: str | Sequence[str] | Mapping[str, Kind]) -> str:
     return ALL if declared == ALL else ", ".join(map(str, parse_all(declared)))
 
 
-def _proposed(graph: MultiplexGraph, compared: Sequence[Compared]) -> PairArray:
-    """Of every pair of layers, what any of the comparisons proposes."""
+def _proposed(graph: MultiplexGraph, compared: Compared) -> PairArray:
+    """What a comparison proposes of every pair of layers."""
     k = min(_PROPOSED, max(_FEWEST, _MOST // max(graph.n_nodes * (graph.n_layers - 1), 1)))
     found = [_NOTHING]
     for a, b in layer_pairs(graph):
         ours, theirs = graph.layer_nodes(a), graph.layer_nodes(b)
-        keys = [each.proposals(ours, theirs, k) for each in compared]
-        key = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *keys]))
+        key = compared.proposals(ours, theirs, k)
         found.append(np.stack([ours[key // len(theirs)], theirs[key % len(theirs)]], axis=1).astype(np.int64))
     return np.concatenate(found)

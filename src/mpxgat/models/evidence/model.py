@@ -47,10 +47,10 @@ from mpxgat.models.evidence.rounds import (
     apply_rounds,
     learn_inter,
     soft_matching,
-    useful_surroundings,
 )
 from mpxgat.models.evidence.surroundings import Surroundings
 from mpxgat.models.evidence.training import learn_intra
+from mpxgat.models.evidence.usefulness import useful_attributes, useful_surroundings
 from mpxgat.models.evidence.walks import short_walks
 from mpxgat.models.link_curve import LinkCurve
 from mpxgat.models.open_pairs import open_sample
@@ -180,6 +180,7 @@ class Evidence(Model):
             compare=canonical(compare),
         )
         self._attributes = NO_ATTRIBUTES
+        self._inter_attributes = NO_ATTRIBUTES  # those of use between layers
         self._anchored: Anchored | None = None
         self._rounds: tuple[Round, ...] = ()
         self._others: Round | None = None
@@ -265,7 +266,11 @@ class Evidence(Model):
         if self._details != PLAIN:
             found["used_between_layers"] = [name for name, used in asdict(self._inter_details).items() if used]
         if self._attributes.comparisons:
-            found |= {"compared": [str(each) for each in self.compared], "candidate_recall_by": dict(self._recall_by)}
+            found |= {
+                "compared": [str(each) for each in self.compared],
+                "compared_between_layers": [str(each) for each in self._inter_attributes.comparisons],
+                "candidate_recall_by": dict(self._recall_by),
+            }
         return found
 
     def unread(self, graph: MultiplexGraph) -> list[str]:
@@ -305,10 +310,11 @@ class Evidence(Model):
         given = (self._prior, self._settings, self.seed, engine)
         around = useful_surroundings(told, self._details, *given)
         self._inter_details = around.details
-        inter = learn_inter(told, around, *given, embed, self._attributes)
+        self._inter_attributes = useful_attributes(told, around, self._attributes, *given)
+        inter = learn_inter(told, around, *given, embed, self._inter_attributes)
         if inter is None or start is None:
             return inter
-        learned = (inter.rounds, inter.others, self._settings.candidates, self._attributes)
+        learned = (inter.rounds, inter.others, self._settings.candidates, self._inter_attributes)
         return replace(inter, joint=apply_rounds(graph, around, self._prior, *learned, start))
 
     def _begin_with(self, graph: MultiplexGraph) -> tuple[MultiplexGraph, sparse.csr_array | None]:
@@ -336,10 +342,11 @@ class Evidence(Model):
         model._intra_classifier = self._intra_classifier
         model._validation, model._recall, model._recall_by = self._validation, self._recall, self._recall_by
         model._attributes = Attributes.from_notes(graph, self._attributes.to_notes())
+        model._inter_attributes = model._attributes.only([str(each) for each in self._inter_attributes.comparisons])
         model._link_curve = self._link_curve
         model._anchored = self._anchored.extend(graph) if self._anchored else None
         if self._rounds:
-            learned = (self._rounds, self._others, self._settings.candidates, model._attributes)
+            learned = (self._rounds, self._others, self._settings.candidates, model._inter_attributes)
             around, start = Surroundings.of(graph, self._inter_details), model._begin_with(graph)[1]
             model._joint = apply_rounds(graph, around, self._prior, *learned, start)
         model._look_at(graph)
@@ -457,7 +464,9 @@ class Evidence(Model):
             "made_with": made_with(self._joint, self._intra),
         }
         if self._attributes.comparisons:
-            notes |= {"attributes": self._attributes.to_notes(), "candidate_recall_by": self._recall_by}
+            between = [str(each) for each in self._inter_attributes.comparisons]
+            notes |= {"attributes": {**self._attributes.to_notes(), "between_layers": between}}
+            notes["candidate_recall_by"] = self._recall_by
         if self._details != PLAIN:
             notes["link_details"] = {"intra": asdict(self._details), "inter": asdict(self._inter_details)}
         return {**notes, "anchored": self._anchored._notes()} if self._anchored else notes
@@ -474,6 +483,7 @@ class Evidence(Model):
             baselines.add(Anchored.name)
         if self._settings.compare:
             self._attributes = Attributes.from_notes(graph, notes["attributes"])
+            self._inter_attributes = self._attributes.only(notes["attributes"]["between_layers"])
             by_source = dict(notes["candidate_recall_by"])
             self._recall_by = {
                 str(name): checked_share(value, "candidate_recall_by") for name, value in by_source.items()
@@ -486,7 +496,8 @@ class Evidence(Model):
         if bool(rounds) != bool(joint):
             raise ValueError("rounds and what they found go together, one is missing")
         if joint:
-            seen, last = Surroundings.of(graph, self._inter_details), (self._rounds[-1], self._others, self._attributes)
+            seen = Surroundings.of(graph, self._inter_details)
+            last = (self._rounds[-1], self._others, self._inter_attributes)
             self._joint = Joint.from_arrays(joint, graph, seen, self._prior, *last)
         self._restore_curve(state)
         self._validation = checked_validation(notes["validation"], {self.name, *baselines})

@@ -16,7 +16,7 @@ when the plan of the hidden links gets no better.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ from mpxgat.metrics import auc
 from mpxgat.models.anchored import Anchored
 from mpxgat.models.evidence.attributes import NO_ATTRIBUTES, Attributes
 from mpxgat.models.evidence.classifier import Classifier, Hyperparameters, Scores
-from mpxgat.models.evidence.features import PLAIN, Features, LinkDetails, matrix
+from mpxgat.models.evidence.features import Features, matrix
 from mpxgat.models.evidence.inter_features import InterFeatures, PairArray, entries_at
 from mpxgat.models.evidence.linear import Exercise, Linear, column_sizes, mean_of, scores
 from mpxgat.models.evidence.scale import ANY_SHARE, Judged, Reading, Scale, fit_scale, likelihood, lonely_share
@@ -57,9 +57,6 @@ _SMALLEST = 1e-12  # probability whose log-odds are asked for
 _WORTH, _DOUBT = 0.02, 0.5
 """By which share a round must better the likelihood of the hidden links' plan: the first, less the second over the root
 of their number. Of few links it is too uncertain to end by, and there rounds help most."""
-_CHANCE, _CHANCE_AUC = 0.2, 0.1
-"""What further columns must gain, over the root of the number of links: a share of the likelihood, or in AUC. Random
-weights and ways gained -.6 to .25 and -.1 to 0, planted direction 0 to 1 of the likelihood, ff-tw-yt's .3 in AUC."""
 _MOST_NUMBERS = 1 << 28  # of candidates that are kept; more are computed when they are asked for
 _ROWS_AT_ONCE = 1 << 18
 _MOST_NON_LINKS = 60_000  # that a classifier learns from; more say hardly more
@@ -376,9 +373,7 @@ def learn_inter(
     if len(graph.inter) < FEWEST_LINKS:
         return None
     rng = np.random.default_rng([seed, 1])
-    folds = _FEWEST_FOLDS if len(graph.inter) > _PLENTY * settings.splits else settings.splits
-    unaware = graph.without(apart=graph.apart)  # what is known to be different may be a candidate there: a lesson
-    views = make_views(unaware, max(folds, _FEWEST_FOLDS), settings.detached, rng)  # one alone would hide all links
+    views = _views_of(graph, settings, rng)
     further = [_further_pairs(graph, view, settings.non_links, rng) for view in views]
     look = partial(_look, surroundings, prior, settings.candidates, attributes)
     matchings: list[sparse.csr_array | None] = [None] * (len(views) + 1)
@@ -406,29 +401,28 @@ def learn_inter(
     return LearnedInter(tuple(rounds), others, joint, validation, last.recall, last.recall_by, last.likelihood)
 
 
-def useful_surroundings(
-    graph: MultiplexGraph, details: LinkDetails, prior: Numbers, settings: EvidenceSettings, seed: int, engine: Engine
-) -> Surroundings:
-    """Surroundings that look at direction, and at weights, if hidden links are told better so in the first round.
+def first_lessons(
+    graph: MultiplexGraph,
+    surroundings: Surroundings,
+    prior: Numbers,
+    settings: EvidenceSettings,
+    seed: int,
+    engine: Engine,
+    attributes: Attributes,
+) -> tuple[list[Lesson], list[str]]:
+    """What the folds of `learn_inter` teach in the first round, and the names of the columns."""
+    views = _views_of(graph, settings, np.random.default_rng([seed, 1]))
+    look = partial(_look, surroundings, prior, settings.candidates, attributes)
+    tasks = [(view.graph, view.barred, None) for view in views]
+    looks = results(engine, look, tasks, _view_bytes(graph), _LEARNED, in_threads=True)
+    lessons = [Lesson.of(graph, view, seen, len(views)) for view, seen in zip(views, looks, strict=True)]
+    return lessons, looks[0].features.names
 
-    Columns of no use cost: where few links are known, regressions find something in them. So either the likelihood of
-    the plan or the AUC must gain more than chance would bring, see `_CHANCE` and `_CHANCE_AUC`.
-    """
-    found = Surroundings.of(graph)
-    if details == PLAIN:
-        return found
-    given = (prior, replace(settings, rounds=1), seed, engine)
-    best = learn_inter(graph, found, *given)
-    for name in (each.name for each in fields(details) if getattr(details, each.name)):
-        more = Surroundings.of(graph, replace(found.details, **{name: True}))
-        learned = learn_inter(graph, more, *given)
-        if best is None or learned is None:
-            break
-        gain = (learned.likelihood - best.likelihood) / abs(best.likelihood)
-        gain_auc = learned.validation.get(EVIDENCE, 0) - best.validation.get(EVIDENCE, 0)
-        if max(gain / _CHANCE, gain_auc / _CHANCE_AUC) * np.sqrt(graph.n_inter) > 1:
-            found, best = more, learned
-    return found
+
+def _views_of(graph: MultiplexGraph, settings: EvidenceSettings, rng: np.random.Generator) -> list[View]:
+    folds = _FEWEST_FOLDS if len(graph.inter) > _PLENTY * settings.splits else settings.splits
+    unaware = graph.without(apart=graph.apart)  # what is known to be different may be a candidate there: a lesson
+    return make_views(unaware, max(folds, _FEWEST_FOLDS), settings.detached, rng)  # one alone would hide all links
 
 
 @dataclass(frozen=True, eq=False)
@@ -463,7 +457,7 @@ class _Learned:
         before: _Learned | None,
     ) -> _Learned:
         """Learn from the lessons: for every fold from those of the others. ``before`` is what the last round was."""
-        classifiers = _learn(lessons, seed, before.classifiers if before else None)
+        classifiers = learn_folds(lessons, seed, before.classifiers if before else None)
         found = side_by_side(lambda each: each[0].score(each[1].score), list(zip(looks, classifiers, strict=False)))
         told = zip(lessons, looks, found, strict=False)
         judged = [lesson.judged(look, score) for lesson, look, score in told]
@@ -530,7 +524,7 @@ class _Learned:
         return {name: float(np.mean(values)) for name, values in found.items() if values and len(views) > 1}
 
 
-def _learn(lessons: Sequence[Lesson], seed: int, before: Sequence[Linear] | None) -> list[Linear]:
+def learn_folds(lessons: Sequence[Lesson], seed: int, before: Sequence[Linear] | None) -> list[Linear]:
     """For every fold a classifier from the lessons of all others; ``before`` are those of the last round."""
     size = column_sizes([lesson.features for lesson in lessons])
     most = _MOST_NON_LINKS // max(len(lessons) - 1, 1)
