@@ -18,19 +18,23 @@ from mpxgat.cli.options import (
     DirectedOption,
     EngineOption,
     EpochsOption,
+    FeaturesOption,
     FormatOption,
     JobsOption,
     JsonOption,
     PublishedOption,
     SetOption,
     WorkersOption,
+    add_features,
     chosen_engine,
     chosen_model,
     data_label,
+    data_options,
     load_data,
     model_option,
     note_attributes,
     note_unread,
+    parse_features,
     parse_settings,
 )
 from mpxgat.cli.output import print_fields, print_json, print_note, print_table, progress, training_progress
@@ -60,6 +64,7 @@ def train(
     config: ConfigOption = None,
     published: PublishedOption = None,
     compare: CompareOption = None,
+    features: FeaturesOption = None,
     jobs: JobsOption = 1,
     engine: EngineOption = None,
     address: AddressOption = None,
@@ -78,6 +83,7 @@ def train(
     folder = RunFolder(output)
     side_by_side = chosen_engine(engine, address, workers, jobs)
     given = parse_settings(sets or [], config, published, epochs, batch, compare)
+    columns = parse_features(features)
     if folder.holds_run():
         made = _model_begun(folder, model, seed, given, resume=resume)
     else:
@@ -87,14 +93,17 @@ def train(
     folder.check_free()
     try:
         with progress(f"reading {data}", quiet=json):
-            graph, label = load_data(data, format, directed=directed)
+            graph, _ = load_data(data, format, directed=directed)
+        graph, label = add_features(graph, columns), data_label(data, directed=directed, features=columns)
         note_unread(made, graph)
-        note_attributes(made, graph)
+        note_attributes(made, graph, columns)
         with folder.locked():
             _train(folder, made, graph, label, side_by_side, save_every, quiet=json)
     except KeyboardInterrupt:
         if folder.holds_run() and not folder.finished:
-            print_note(_how_to_go_on(folder, data_label(data, directed=directed), format), limit=4000)
+            print_note(
+                _how_to_go_on(folder, [data, *data_options(directed=directed, features=columns)], format), limit=4000
+            )
         raise
     if json:
         print_json(folder.to_record())
@@ -151,8 +160,8 @@ def _train(
     folder.finish(model)
 
 
-def _how_to_go_on(folder: RunFolder, data: str, format: str | None) -> str:
-    words = ["mpxgat", "train", data, "-o", str(folder.path), *(["--format", format] if format else []), "--resume"]
+def _how_to_go_on(folder: RunFolder, data: list[str], format: str | None) -> str:
+    words = ["mpxgat", "train", *data, "-o", str(folder.path), *(["--format", format] if format else []), "--resume"]
     return f"the run is not finished; continue with: {shlex.join(words)}"
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
-from mpxgat.errors import SettingError
+from mpxgat.errors import SettingError, listed
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
 from mpxgat.models.anchored_training import AnchoredTrainee, full_batch_bytes, make_tasks
@@ -237,7 +237,10 @@ class Anchored(EmbeddingModel):
     def _check_features(self, graph: MultiplexGraph) -> None:
         found, expected = _feature_names(graph), _feature_names(self.graph)
         if found != expected:
-            raise SettingError(f"the graph has the features {found}, expected {expected} as in the fitted graph")
+            raise SettingError(
+                f"the graph has the features {_shown(found)}, expected {_shown(expected)} as in the fitted graph; "
+                "attributes become the same features by mpxgat.encode_features(graph, columns, like=model.graph)"
+            )
 
     # ---- saving ----------------------------------------------------------------------------------------
 
@@ -281,6 +284,11 @@ def _identities(old: MultiplexGraph, identity_of: Nodes, new: MultiplexGraph) ->
 def _feature_names(graph: MultiplexGraph) -> list[list[str]]:
     parts = (graph.horizontal_features, graph.vertical_features)
     return [[] if part is None else list(part.names) for part in parts]
+
+
+def _shown(names: list[list[str]]) -> str:
+    horizontal, vertical = (listed(each) or "none" for each in names)
+    return f"{horizontal} (horizontal) and {vertical} (vertical)"
 
 
 # ---- what the model sees of every node -----------------------------------------------------------------------------
