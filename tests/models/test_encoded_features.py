@@ -6,10 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from mpxgat.errors import SettingError
 from mpxgat.features import encode_features
 from mpxgat.graph import MultiplexGraph
 from mpxgat.metrics import auc
 from mpxgat.models import make_model
+from mpxgat.synthetic import social
 
 GROUPS, SIZE, DEGREE = 6, 80, 2
 ATTENTION = {"hidden": 8, "out": 8, "heads": 2, "epochs": 30, "lr": 0.01}
@@ -17,10 +19,13 @@ MODELS = {
     "anchored": {"dimensions": 16, "splits": 2, "epochs": 20, "lr": 0.01},
     "mpxgat": ATTENTION,
     "mpxgat as the authors": ATTENTION | {"preset": "reference"},
-    "mpxgat in batches": ATTENTION | {"batch": 64},
+    "mpxgat in batches": ATTENTION | {"batch": 128, "epochs": 15},
 }
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [
+    pytest.mark.usefixtures("one_thread"),
+    pytest.mark.filterwarnings("ignore::mpxgat.errors.DataWarning"),  # rare values share a feature
+]
 
 
 def planted(seed=0):
@@ -85,3 +90,19 @@ def shuffled(graph):
     """With other values in its column."""
     order = np.random.default_rng(0).permutation(graph.n_nodes)
     return replace(graph, attributes={name: column.take(pa.array(order)) for name, column in graph.attributes.items()})
+
+
+def test_a_model_is_extended_to_a_graph_that_is_encoded_like_its_own():
+    graph = social(120, 2, 0, names=True)
+    old = graph.subgraph(np.arange(graph.n_nodes) % 10 != 0)
+    columns = ["city:category", "joined:date"]
+    model = make_model("anchored", **MODELS["anchored"] | {"epochs": 2}).fit(encode_features(old, columns))
+    extended = model.extend(encode_features(graph, columns, like=old))
+    assert np.isfinite(extended.vertical).all()
+    again = model.extend(encode_features(old, columns, like=model.graph))
+    assert again.vertical == pytest.approx(model.vertical, abs=1e-5)
+    for alone in (encode_features(graph, columns), graph):
+        with pytest.raises(
+            SettingError, match=r"expected 'city=.* become the same features by mpxgat\.encode_features"
+        ):
+            model.extend(alone)
