@@ -68,12 +68,20 @@ def test_categories_are_one_hot_by_their_commonest_values():
 
 
 def test_a_category_has_no_more_features_than_it_may():
-    texts = [f"value {i // 2}" for i in range(4 * MOST_VALUES)]
+    texts = [f"value {i // 2}" for i in range(4 * MOST_VALUES)]  # 2 nodes have each, 1%
     with pytest.warns(DataWarning, match="has 100 different values: the commonest 50"):
         names, values = features_of(texts, "category")
     assert len(names) == MOST_VALUES + 1
     assert (values.sum(axis=1) == 1).all()
     assert values[:, -1].sum() == len(texts) - 2 * MOST_VALUES
+
+
+@pytest.mark.parametrize(("nodes", "fewest"), [(60, 2), (150, 2), (700, 7), (3000, 10)])
+def test_values_of_very_few_nodes_have_no_feature_of_their_own(nodes, fewest):
+    texts = ["often"] * (nodes - 2 * fewest + 1) + ["enough"] * fewest + ["too few"] * (fewest - 1)
+    with pytest.warns(DataWarning, match="has 3 different values: the commonest 2 have a feature each"):
+        names, _ = features_of(texts, "category")
+    assert names == ("x=often", "x=enough", "x: other")
 
 
 @pytest.mark.parametrize(
@@ -186,7 +194,7 @@ GRAPH |= {"one": ["7.5"] * 4, "name": list("abcd"), "list": ["1 2 3", "3 4 5", "
         ("one:number", "column 'one' tells no nodes apart: all nodes have 7.5"),
         (
             "name",
-            "column 'name' tells no nodes apart: no two of them have the same value, expected a category or a number",
+            "column 'name' tells no nodes apart: none of its 4 values is that of 2 nodes, expected a category",
         ),
         ("list", "column 'list' holds lists of numbers, expected a number, a date or a category in each node"),
         (

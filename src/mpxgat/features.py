@@ -31,7 +31,7 @@ from mpxgat.graph import Features, MultiplexGraph
 NUMBER, DATE, CATEGORY = "number", "date", "category"
 KINDS = (NUMBER, DATE, CATEGORY)
 MOST_VALUES = 50  # of a category that have a feature of their own
-_FEWEST_NODES = 2  # that have such a value
+_FEWEST_NODES, _ENOUGH_NODES, _SHARE = 2, 10, 0.01  # that have such a value: this share, within these bounds
 _FARTHEST = 1e6  # deviations from the mean: of another graph's values
 _SHOWN = 40  # characters of a value
 _EXPECTED = "expected COLUMN or COLUMN:KIND, as in followers:number"
@@ -87,7 +87,8 @@ def encode_features(
 
     Numbers and dates have mean 0 and standard deviation 1, numbers in logarithms where they are heavy-tailed and not
     below 0; a missing one is 0, and a further feature says so where some are missing. A category has a feature for each
-    of its 50 commonest values that two nodes have, and one for all others; a missing one is 0 everywhere.
+    of its 50 commonest values that 1% of the nodes have (2 at least, 10 are enough), and one for all others; a missing
+    one is 0 everywhere.
 
     SettingError: an unknown column or kind, one declared twice, a value that does not fit, a column that tells no nodes
     apart, or a feature that the graph has already.
@@ -249,10 +250,13 @@ class EncodedCategory(EncodedColumn):
             raise _tells_nothing(declared, "no node has a value")
         if len(sizes) == 1 and sum(sizes.values()) == graph.n_nodes:
             raise _tells_nothing(declared, f"all nodes have {quoted(column.values[0])}")
-        repeated = [spelling for spelling, size in sizes.items() if size >= _FEWEST_NODES]
-        if not repeated:
-            raise _tells_nothing(declared, "no two of them have the same value, expected a category or a number")
-        common = tuple(sorted(repeated, key=lambda spelling: (-sizes[spelling], spelling))[:MOST_VALUES])
+        # A feature of fewer would tell little, and models would learn those few by heart.
+        fewest = min(max(_FEWEST_NODES, round(_SHARE * graph.n_nodes)), _ENOUGH_NODES)
+        frequent = [spelling for spelling, size in sizes.items() if size >= fewest]
+        if not frequent:
+            found = f"none of its {len(sizes):,} values is that of {fewest} nodes"
+            raise _tells_nothing(declared, f"{found}, expected a category or a number")
+        common = tuple(sorted(frequent, key=lambda spelling: (-sizes[spelling], spelling))[:MOST_VALUES])
         if len(common) < len(sizes):
             warn_of_data(
                 f"column {quoted(declared.column)} has {len(sizes):,} different values: the commonest {len(common)} "

@@ -8,7 +8,7 @@ import pytest
 
 from mpxgat.errors import SettingError
 from mpxgat.features import encode_features
-from mpxgat.graph import MultiplexGraph
+from mpxgat.graph import Features, MultiplexGraph
 from mpxgat.metrics import auc
 from mpxgat.models import make_model
 from mpxgat.synthetic import social
@@ -106,3 +106,13 @@ def test_a_model_is_extended_to_a_graph_that_is_encoded_like_its_own():
             SettingError, match=r"expected 'city=.* become the same features by mpxgat\.encode_features"
         ):
             model.extend(alone)
+
+
+def test_a_rare_value_that_no_example_has_does_not_swamp_the_others():
+    """Deviations are those of nodes whose links are hidden again; a feature may be the same in all of them."""
+    graph, *_ = planted()
+    rare = np.eye(graph.n_nodes, 40, dtype=np.float32)  # of one node each
+    names = tuple(f"rare {number}" for number in range(40))
+    model = make_model("anchored", **MODELS["anchored"] | {"epochs": 1})
+    model.fit(replace(graph, vertical_features=Features(names, rare)))
+    assert model._net.deviation[-40:].min() > 0.02

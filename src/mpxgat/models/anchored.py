@@ -193,7 +193,7 @@ class Anchored(EmbeddingModel):
         numbers = np.concatenate([task.views.numbers for task in tasks])  # of nodes whose links are hidden
         if not len(numbers):
             numbers = views_of(graph, self._identity).numbers
-        net = self._new_net(graph.n_layers, numbers).to(device)
+        net = self._new_net(graph.n_layers, numbers, _features(graph)).to(device)
         trainee = AnchoredTrainee(net, tasks, validated, settings, self._stream(_EPOCHS), device)
         report = partial(session.report, _PART)
         self._outcomes[_PART] = train(trainee, settings.schedule, session.checkpoint(_FILE), report)
@@ -202,10 +202,16 @@ class Anchored(EmbeddingModel):
         views, self._background = see(graph, self._identity, rows, settings.hops)
         self._horizontal, self._vertical = self._embed(views)
 
-    def _new_net(self, n_layers: int, numbers: Floats) -> AnchoredNet:
-        """With its initial parameters; ``numbers`` (m, p) are nodes' numbers of which mean and deviation are taken."""
+    def _new_net(self, n_layers: int, numbers: Floats, features: Floats | None = None) -> AnchoredNet:
+        """With its initial parameters; ``numbers`` (m, p) are nodes' numbers of which mean and deviation are taken.
+
+        features    (n, q) of all nodes, the last of the numbers: deviation of those that are the same in these nodes
+        """
         numbers = numbers if len(numbers) else np.zeros((1, numbers.shape[1]), dtype=np.float32)
         mean, deviation = numbers.mean(axis=0, dtype=np.float64), numbers.std(axis=0, dtype=np.float64)
+        if features is not None and len(features):
+            found = deviation[len(deviation) - features.shape[1] :]
+            np.copyto(found, features.std(axis=0, dtype=np.float64), where=found < _LEAST_DEVIATION)
         return AnchoredNet(
             n_heads(self._settings.hops),
             n_layers,
