@@ -23,6 +23,7 @@ _ROOM_OF = {
     "MpxgatError": "errors",
     "MultiplexGraph": "graph",
     "Node": "graph",
+    "encode_features": "features",
     "evaluate": "evaluation",
     "from_networkx": "io",
     "from_pyg": "io",
@@ -47,6 +48,7 @@ __all__ = [
     "Node",
     "compare",
     "datasets",
+    "encode_features",
     "errors",
     "evaluate",
     "from_networkx",
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
     from mpxgat.datasets import load
     from mpxgat.errors import MpxgatError
     from mpxgat.evaluation import evaluate
+    from mpxgat.features import encode_features
     from mpxgat.graph import MultiplexGraph, Node
     from mpxgat.io import from_networkx, from_pyg, read, to_networkx, to_pyg, write
     from mpxgat.models import load_model, make_model, register_model

@@ -47,6 +47,30 @@ def test_json_says_what_was_evaluated(net):
     assert result.stderr == ""
 
 
+@pytest.mark.filterwarnings("ignore::mpxgat.errors.DataWarning")
+def test_attributes_become_features_before_links_are_hidden(tmp_path):
+    path, saved = tmp_path / "people.parquet", tmp_path / "people.split"
+    write(social(60, 2, 0, names=True), path)
+    assert run("split", path, "-o", saved, "--protocol", "units", "--seed", 7).exit_code == 0
+    small = ("--model", "mpxgat", "--set", "hidden=4", "--set", "out=4", "--epochs", 3, "--json")
+    options = ("--features", "city=town", "--features", "joined"), ("--features", "city", "--features", "joined")
+    assert "no column 'town' among the nodes' attributes" in failure("evaluate", path, *small, *options[0])
+    hidden = ("--protocol", "units", "--first-seed", 7)
+    results = [
+        run("evaluate", path, *small, *hidden),
+        run("evaluate", path, *small, *hidden, *options[1]),
+        run("evaluate", saved, *small, *options[1]),
+    ]
+    assert "features: city:category (" in results[1].stderr
+    plain, known, again = (json.loads(result.stdout) for result in results)
+    assert known["dataset"] == f"{path} --features city --features joined"
+    assert again["dataset"] == "people.split --features city --features joined"
+    assert known["inter"] == again["inter"]
+    assert known["inter"] != plain["inter"]
+    rules = run("evaluate", path, *options[1])
+    assert rules.stderr.count("note: the model rules does not use the features of this network") == 1
+
+
 def test_layers_are_trained_side_by_side_in_networks_worth_it_to_the_same_figures(net, monkeypatch):
     small = ("--model", "mpxgat", "--set", "hidden=4", "--set", "out=4", "--set", "heads=1", "--epochs", 2, "--json")
     asked = []

@@ -2,9 +2,11 @@
 
 import pytest
 
-from mpxgat.cli.options import parse_settings
+from mpxgat.cli.options import note_attributes, parse_features, parse_settings
 from mpxgat.errors import InputError, SettingError
+from mpxgat.models.auto import Auto
 from mpxgat.models.mpxgat import PUBLISHED
+from mpxgat.synthetic import social
 
 
 def of_sets(*sets):
@@ -94,3 +96,18 @@ def test_the_seed_has_its_own_option():
 @pytest.mark.parametrize(("text", "value"), [("1024", 1024), ("auto", "auto"), ("full", "full"), ("many", "many")])
 def test_batch_is_a_number_or_a_word_that_the_model_checks(text, value):
     assert parse_settings(["batch=7"], None, None, None, text) == {"batch": value}
+
+
+@pytest.mark.parametrize(
+    ("features", "said"),
+    [
+        (None, "the columns 'person', 'community', 'username', 'city', 'joined' of the nodes"),
+        (["city", "joined:date"], "the columns 'person', 'community', 'username' of the nodes"),
+        (["city=username", "joined", "person", "community"], ""),
+    ],
+)
+def test_columns_that_are_features_are_not_said_to_be_unread(features, said, capsys):
+    note_attributes(Auto(), social(20, 2, 0, names=True), parse_features(features))
+    note = capsys.readouterr().err
+    assert note.startswith(f"note: {said} are not read" if said else "")
+    assert bool(note) == bool(said)

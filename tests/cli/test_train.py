@@ -12,7 +12,8 @@ import pytest
 
 from mpxgat.build import with_apart
 from mpxgat.errors import MpxgatError
-from mpxgat.io import write
+from mpxgat.features import encode_features
+from mpxgat.io import read, write
 from mpxgat.models.mpxgat import MPXGAT
 from mpxgat.runs import RunFolder
 from mpxgat.synthetic import social
@@ -289,3 +290,72 @@ def test_what_is_different_is_part_of_the_run(tmp_path):
     assert re.search(r"other data .* nodes, 1 pair\(s\) known to be different, checksum", str(refused.exception))
     listed.write_text(f"{','.join(graph.layers)}\nnobody,{graph.ids[last].as_py()}\n")
     assert f"{listed}:2: unknown node 'nobody'" in str(run(*train, "--different", listed, "--resume").exception)
+
+
+# ---- attributes as features ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    """A file of people with usernames, cities and dates of joining."""
+    path = tmp_path_factory.mktemp("people") / "people.parquet"
+    write(social(people=60, layers=2, seed=0, names=True), path)
+    return path
+
+
+FEATURES = ("--features", "city", "--features", "joined:date")
+
+
+@pytest.mark.filterwarnings("ignore::mpxgat.errors.DataWarning")
+def test_attributes_become_features_of_the_run(people, tmp_path):
+    folder = tmp_path / "run"
+    result = run("train", people, "-o", folder, *SMALL, *FEATURES)
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^features: city:category \(\d+\), joined:date \(2\)$", result.stderr, re.MULTILINE)
+    assert RunFolder(folder).config().data == f"{people} --features city --features joined:date"
+    graph = RunFolder(folder).model().graph
+    assert graph == encode_features(read(people), ["city", "joined:date"])
+    assert RunFolder(folder).config().fingerprint == graph.fingerprint() != read(people).fingerprint()
+    for command in (("embed", "-o", tmp_path / "v.parquet"), ("predict", "--top", 3)):
+        assert run(command[0], folder, *command[1:]).exit_code == 0
+    again = run("train", people, "-o", folder, *SMALL, *FEATURES, "--resume")
+    assert "is finished: nothing to do" in again.stderr
+    for others in ((), FEATURES[:2], FEATURES[2:] + FEATURES[:2]):
+        problem = run("train", people, "-o", folder, *SMALL, *others, "--resume").exception
+        assert isinstance(problem, MpxgatError)
+        assert "was begun with other data ('" in str(problem)
+
+
+@pytest.mark.filterwarnings("ignore::mpxgat.errors.DataWarning")
+@pytest.mark.parametrize(("model", "said"), [("rules", True), ("mpxgat", False)])
+def test_a_model_that_does_not_read_features_says_so_once(people, tmp_path, model, said):
+    settings = SMALL if model == "mpxgat" else ("--model", model)
+    result = run("train", people, "-o", tmp_path / "run", *settings, *FEATURES)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count(f"the model {model} does not use the features of this network") == said
+
+
+@pytest.mark.filterwarnings("ignore::mpxgat.errors.DataWarning")
+def test_cut_short_with_features_it_says_how_to_go_on(people, tmp_path, monkeypatch):
+    def interrupted(self, graph, session):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MPXGAT, "fit", interrupted)
+    result = run("train", people, "-o", tmp_path / "run", *SMALL, "--directed", *FEATURES)
+    rest = f"--directed --features city --features joined:date -o {tmp_path / 'run'} --resume"
+    assert f"continue with: mpxgat train {people} {rest}\n" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("features", "said"),
+    [
+        ("citty", "no column 'citty' among the nodes' attributes; did you mean 'city'"),
+        ("username:number", "is no number, expected a number such as"),
+        ("city:colour", "no kind of feature 'colour' in 'city:colour'; known are number, date, category"),
+    ],
+)
+def test_what_cannot_be_a_feature_leaves_no_run(people, tmp_path, features, said):
+    result = run("train", people, "-o", tmp_path / "run", *SMALL, "--features", features)
+    assert isinstance(result.exception, MpxgatError)
+    assert said in str(result.exception)
+    assert not list(tmp_path.iterdir())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 from operator import getitem
 from pathlib import Path
@@ -22,6 +23,7 @@ from mpxgat.cli.options import (
     DirectedOption,
     EngineOption,
     EpochsOption,
+    FeaturesOption,
     FormatOption,
     HiddenOption,
     JsonOption,
@@ -31,13 +33,16 @@ from mpxgat.cli.options import (
     SetOption,
     WorkersOption,
     add_different,
+    add_features,
     chosen_engine,
     chosen_model,
     chosen_split,
+    data_label,
     load_data,
     model_option,
     note_attributes,
     note_unread,
+    parse_features,
     parse_settings,
 )
 from mpxgat.cli.output import print_json, print_note, print_table, progress
@@ -45,6 +50,7 @@ from mpxgat.errors import SettingError, quoted
 
 if TYPE_CHECKING:
     from mpxgat.evaluation import Repetitions
+    from mpxgat.features import FeatureColumn
     from mpxgat.models import Model
     from mpxgat.splits import Split
     from mpxgat.training.parallel import Engine
@@ -75,6 +81,7 @@ def evaluate(
     epochs: EpochsOption = None,
     batch: BatchOption = None,
     compare: CompareOption = None,
+    features: FeaturesOption = None,
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -96,14 +103,15 @@ def evaluate(
     from mpxgat.system import peak_rss_mb
 
     settings = parse_settings(set or [], config, published, epochs, batch, compare)
+    columns = parse_features(features)
     runs_on = chosen_engine(engine, address, workers, jobs or 1)
     name = chosen_model(model, config, _MODEL)
     made = make_model(name, **settings)  # a wrong name or setting is reported before anything is read
     with progress(f"reading {data}", quiet=json):
         reading, hiding = (format, different), (protocol, known, hidden)
-        label, splits = _splits(data, reading, hiding, first_seed, seeds, directed=directed)
+        label, splits = _splits(data, reading, hiding, first_seed, seeds, columns, directed=directed)
     note_unread(made, splits[0].train)
-    note_attributes(made, splits[0].train)
+    note_attributes(made, splits[0].train, columns)
     if jobs is None and not runs_on.always and splits[0].train.n_nodes >= _WORTH_PROCESSES:
         runs_on = chosen_engine(engine, address, workers, os.cpu_count() or 1)
     # A table never shows a model without the rules of thumb; JSON holds what was asked for.
@@ -166,6 +174,7 @@ def _splits(
     hiding: tuple[str | None, str | None, Path | None],
     first_seed: int | None,
     seeds: int,
+    features: Sequence[FeatureColumn],
     *,
     directed: bool,
 ) -> tuple[str, list[Split]]:
@@ -185,11 +194,13 @@ def _splits(
                 raise SettingError(f"{option} {quoted(value)} with a saved split, which is made already; expected none")
         if directed:
             raise SettingError("--directed with a saved split, which is made already; expected none")
-        return Path(data).name, [load_split(data)]
+        split = load_split(data)
+        label = data_label(Path(data).name, directed=False, features=features)
+        return label, [replace(split, train=add_features(split.train, features))]
     choice = chosen_split(protocol, known, hidden)  # what is wrong is reported before anything is read
-    graph, label = load_data(data, format, directed=directed)
-    graph = add_different(graph, different)
-    first = first_seed or 0
+    graph = add_different(load_data(data, format, directed=directed)[0], different)
+    graph = add_features(graph, features)
+    label, first = data_label(data, directed=directed, features=features), first_seed or 0
     return label, choice.splits(graph, range(first, first + seeds))
 
 

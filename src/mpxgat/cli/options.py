@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -17,6 +19,7 @@ from mpxgat.cli.output import print_note
 from mpxgat.errors import DatasetError, GraphError, InputError, SettingError, listed, printable, quoted, warn_of_data
 
 if TYPE_CHECKING:
+    from mpxgat.features import FeatureColumn
     from mpxgat.graph import MultiplexGraph
     from mpxgat.matching import Matcher
     from mpxgat.models import Model
@@ -121,6 +124,16 @@ CompareOption = Annotated[
     ),
 ]
 
+FeaturesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--features",
+        metavar="COLUMN[:KIND]",
+        help="An attribute of the nodes that becomes features, for models that read some (followers:number, "
+        "joined:date, city:category; without a kind it is guessed); may be given several times.",
+    ),
+]
+
 DEFAULT_PROTOCOL = "marked"
 ProtocolOption = Annotated[
     str | None,
@@ -181,7 +194,7 @@ def note_unread(model: Model, graph: MultiplexGraph) -> None:
         print_note(f"note: the model {model.name} does not use the {' and '.join(unread)} of this network")
 
 
-def note_attributes(model: Model, graph: MultiplexGraph) -> None:
+def note_attributes(model: Model, graph: MultiplexGraph, features: Sequence[FeatureColumn]) -> None:
     """Say what ``--compare all`` stands for; or that there are attributes which a model could compare."""
     from mpxgat.compare import guess
 
@@ -189,10 +202,31 @@ def note_attributes(model: Model, graph: MultiplexGraph) -> None:
     if compared == _ALL:
         found = guess(graph)
         print_note(f"--compare {' --compare '.join(map(str, found))}" if found else "nothing to compare was found")
-    elif not compared and graph.attributes and _COMPARE in model.get_params():
-        print_note(
-            f"note: the columns {listed(graph.attributes)} of the nodes are not read; --compare names those that are"
-        )
+        return
+    read = {name for each in features for name in (each.column, each.other)}
+    unread = [name for name in graph.attributes if name not in read]
+    if not compared and unread and _COMPARE in model.get_params():
+        print_note(f"note: the columns {listed(unread)} of the nodes are not read; --compare names those that are")
+
+
+def parse_features(declared: list[str] | None) -> tuple[FeatureColumn, ...]:
+    """What ``--features`` declares; SettingError for an unknown kind, or no column."""
+    if not declared:
+        return ()
+    from mpxgat.features import FeatureColumn
+
+    return tuple(FeatureColumn.parse(each) for each in declared)
+
+
+def add_features(graph: MultiplexGraph, columns: Sequence[FeatureColumn]) -> MultiplexGraph:
+    """The graph with attributes as features; says as what they were read."""
+    if not columns:
+        return graph
+    from mpxgat.features import FeatureEncoding
+
+    encoding = FeatureEncoding.of(graph, columns)
+    print_note(f"features: {encoding}", limit=4000)
+    return encoding.add_to(graph)
 
 
 def load_data(text: str, format: str | None = None, *, directed: bool = False) -> tuple[MultiplexGraph, str]:
@@ -218,9 +252,14 @@ def load_data(text: str, format: str | None = None, *, directed: bool = False) -
     return load(text, directed=directed), label
 
 
-def data_label(text: str, *, directed: bool) -> str:
+def data_label(text: str, *, directed: bool, features: Sequence[FeatureColumn] = ()) -> str:
     """What a record calls the data: as it is given to commands."""
-    return f"{text} --directed" if directed else text
+    return " ".join([text, *map(shlex.quote, data_options(directed=directed, features=features))])
+
+
+def data_options(*, directed: bool, features: Sequence[FeatureColumn] = ()) -> list[str]:
+    """What makes other data of the same file."""
+    return [*(["--directed"] if directed else []), *(word for each in features for word in ("--features", str(each)))]
 
 
 def add_different(graph: MultiplexGraph, path: Path | None) -> MultiplexGraph:

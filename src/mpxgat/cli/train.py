@@ -19,6 +19,7 @@ from mpxgat.cli.options import (
     DirectedOption,
     EngineOption,
     EpochsOption,
+    FeaturesOption,
     FormatOption,
     JobsOption,
     JsonOption,
@@ -26,13 +27,16 @@ from mpxgat.cli.options import (
     SetOption,
     WorkersOption,
     add_different,
+    add_features,
     chosen_engine,
     chosen_model,
     data_label,
+    data_options,
     load_data,
     model_option,
     note_attributes,
     note_unread,
+    parse_features,
     parse_settings,
 )
 from mpxgat.cli.output import print_fields, print_json, print_note, print_table, progress, training_progress
@@ -62,6 +66,7 @@ def train(
     config: ConfigOption = None,
     published: PublishedOption = None,
     compare: CompareOption = None,
+    features: FeaturesOption = None,
     jobs: JobsOption = 1,
     engine: EngineOption = None,
     address: AddressOption = None,
@@ -81,6 +86,7 @@ def train(
     folder = RunFolder(output)
     side_by_side = chosen_engine(engine, address, workers, jobs)
     given = parse_settings(sets or [], config, published, epochs, batch, compare)
+    columns = parse_features(features)
     if folder.holds_run():
         made = _model_begun(folder, model, seed, given, resume=resume)
     else:
@@ -90,15 +96,15 @@ def train(
     folder.check_free()
     try:
         with progress(f"reading {data}", quiet=json):
-            graph, label = load_data(data, format, directed=directed)
-            graph = add_different(graph, different)
+            graph = add_different(load_data(data, format, directed=directed)[0], different)
+        graph, label = add_features(graph, columns), data_label(data, directed=directed, features=columns)
         note_unread(made, graph)
-        note_attributes(made, graph)
+        note_attributes(made, graph, columns)
         with folder.locked():
             _train(folder, made, graph, label, side_by_side, save_every, quiet=json)
     except KeyboardInterrupt:
         if folder.holds_run() and not folder.finished:
-            begun = data_label(data, directed=directed)
+            begun = [data, *data_options(directed=directed, features=columns)]
             print_note(_how_to_go_on(folder, begun, format, different), limit=4000)
         raise
     if json:
@@ -156,14 +162,14 @@ def _train(
     folder.finish(model)
 
 
-def _how_to_go_on(folder: RunFolder, data: str, format: str | None, different: Path | None) -> str:
+def _how_to_go_on(folder: RunFolder, data: list[str], format: str | None, different: Path | None) -> str:
     given = [
         word
         for name, value in (("--format", format), ("--different", different))
         if value
         for word in (name, str(value))
     ]
-    words = ["mpxgat", "train", data, "-o", str(folder.path), *given, "--resume"]
+    words = ["mpxgat", "train", *data, "-o", str(folder.path), *given, "--resume"]
     return f"the run is not finished; continue with: {shlex.join(words)}"
 
 

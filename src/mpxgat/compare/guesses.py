@@ -26,7 +26,7 @@ def guess(graph: MultiplexGraph) -> tuple[Comparison, ...]:
     """A comparison for every column that could tell nodes apart: attributes in their order, then tables of features."""
     found = []
     for name in graph.attributes:
-        kind = None if _IDS.fullmatch(name) else _kind(graph, name)
+        kind = None if _IDS.fullmatch(name) else kind_of(graph, Comparison(name, "text"))
         if kind is not None:
             found.append(Comparison(name, kind))
     horizontal, vertical = graph.horizontal_features, graph.vertical_features
@@ -37,9 +37,9 @@ def guess(graph: MultiplexGraph) -> tuple[Comparison, ...]:
     return tuple(found)
 
 
-def _kind(graph: MultiplexGraph, name: str) -> str | None:
-    """Of an attribute; None if all nodes that have a value have the same."""
-    column = coded(graph, Comparison(name, "text"))
+def kind_of(graph: MultiplexGraph, attribute: Comparison) -> str | None:
+    """What an attribute's values look like, whatever kind is declared; None if there are no two different ones."""
+    column = coded(graph, attribute)
     values = [value.strip() for value in column.values if not says_none(value)]
     if len(values) < 2:
         return None

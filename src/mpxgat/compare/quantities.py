@@ -34,7 +34,7 @@ def prepare_number(comparison: Comparison, graph: MultiplexGraph, form: str | No
     check_form(comparison.column, form, (PLAIN, LOGS))
     table = features(graph, comparison)
     if table is None:
-        values = _read(graph, comparison, read_number, NUMBER_EXPECTED)
+        values = quantities(graph, comparison)
     elif comparison.column.endswith(ALL):
         raise SettingError(f"{quoted(comparison.column)} are columns of numbers, expected the kind vector")
     else:
@@ -47,7 +47,7 @@ def prepare_number(comparison: Comparison, graph: MultiplexGraph, form: str | No
 def prepare_date(comparison: Comparison, graph: MultiplexGraph, form: str | None) -> Compared:
     """Days, never in logarithms."""
     check_form(comparison.column, form, (PLAIN,))
-    values = _read(graph, comparison, read_date, DATE_EXPECTED)
+    values = quantities(graph, comparison)
     known = values[~np.isnan(values)]
     scale = Scale(_spread(known)) if form is None else Scale.of_form(comparison.column, form)
     return Quantities(comparison.column, values, scale, _date_shown)
@@ -134,9 +134,12 @@ def _spread(values: Values) -> float:
 # ---- reading and showing ---------------------------------------------------------------------------------
 
 
-def _read(
-    graph: MultiplexGraph, comparison: Comparison, read: Callable[[str], float], expected: str
-) -> NDArray[np.float64]:
+def quantities(graph: MultiplexGraph, comparison: Comparison) -> NDArray[np.float64]:
+    """(n,) the numbers of an attribute, or its dates in days since 1970; NaN where missing.
+
+    SettingError: an unknown column, or a value that is none of its kind.
+    """
+    read, expected = (read_date, DATE_EXPECTED) if comparison.kind == "date" else (read_number, NUMBER_EXPECTED)
     column = coded(graph, comparison)
     values = np.full(len(column.values) + 1, np.nan)  # the last is of code -1
     for place, value in read_values(graph, comparison, column, read, expected):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
-from mpxgat.errors import SettingError
+from mpxgat.errors import SettingError, listed
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
 from mpxgat.models.anchored_training import AnchoredTrainee, Task, full_batch_bytes, make_tasks
@@ -195,7 +195,7 @@ class Anchored(EmbeddingModel):
         numbers = np.concatenate([task.views.numbers for task in tasks])  # of nodes whose links are hidden
         if not len(numbers):
             numbers = views_of(graph, self._identity).numbers
-        net = self._new_net(graph.n_layers, numbers).to(device)
+        net = self._new_net(graph.n_layers, numbers, _features(graph)).to(device)
         trainee = AnchoredTrainee(net, tasks, validated, settings, self._stream(_EPOCHS), device)
         report = partial(session.report, _PART)
         self._outcomes[_PART] = train(trainee, settings.schedule, session.checkpoint(_FILE), report)
@@ -217,10 +217,16 @@ class Anchored(EmbeddingModel):
         found = [PairList(task.intra).dots(each) for task, each in zip(tasks, vectors, strict=True)]
         return np.concatenate([np.zeros(0), *found])
 
-    def _new_net(self, n_layers: int, numbers: Floats) -> AnchoredNet:
-        """With its initial parameters; ``numbers`` (m, p) are nodes' numbers of which mean and deviation are taken."""
+    def _new_net(self, n_layers: int, numbers: Floats, features: Floats | None = None) -> AnchoredNet:
+        """With its initial parameters; ``numbers`` (m, p) are nodes' numbers of which mean and deviation are taken.
+
+        features    (n, q) of all nodes, the last of the numbers: deviation of those that are the same in these nodes
+        """
         numbers = numbers if len(numbers) else np.zeros((1, numbers.shape[1]), dtype=np.float32)
         mean, deviation = numbers.mean(axis=0, dtype=np.float64), numbers.std(axis=0, dtype=np.float64)
+        if features is not None and len(features):
+            found = deviation[len(deviation) - features.shape[1] :]
+            np.copyto(found, features.std(axis=0, dtype=np.float64), where=found < _LEAST_DEVIATION)
         return AnchoredNet(
             n_heads(self._settings.hops),
             n_layers,
@@ -252,7 +258,10 @@ class Anchored(EmbeddingModel):
     def _check_features(self, graph: MultiplexGraph) -> None:
         found, expected = _feature_names(graph), _feature_names(self.graph)
         if found != expected:
-            raise SettingError(f"the graph has the features {found}, expected {expected} as in the fitted graph")
+            raise SettingError(
+                f"the graph has the features {_shown(found)}, expected {_shown(expected)} as in the fitted graph; "
+                "attributes become the same features by mpxgat.encode_features(graph, columns, like=model.graph)"
+            )
 
     # ---- saving ----------------------------------------------------------------------------------------
 
@@ -296,6 +305,11 @@ def _identities(old: MultiplexGraph, identity_of: Nodes, new: MultiplexGraph) ->
 def _feature_names(graph: MultiplexGraph) -> list[list[str]]:
     parts = (graph.horizontal_features, graph.vertical_features)
     return [[] if part is None else list(part.names) for part in parts]
+
+
+def _shown(names: list[list[str]]) -> str:
+    horizontal, vertical = (listed(each) or "none" for each in names)
+    return f"{horizontal} (horizontal) and {vertical} (vertical)"
 
 
 # ---- what the model sees of every node -----------------------------------------------------------------------------
