@@ -16,3 +16,9 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True)
+def no_width(monkeypatch):
+    """Outputs are as wide as in a file: pytest loads readline, which tells the processes it starts of a terminal."""
+    monkeypatch.delenv("COLUMNS", raising=False)

@@ -50,7 +50,7 @@ def test_structure_alone():
 
 @pytest.mark.skipif("compare" not in inspect.signature(Evidence).parameters, reason="evidence compares no attributes")
 def test_names_find_more_than_structure_alone():
-    done = run("--people", "150", "--seeds", "1", "--row", "structure", "--row", "both", "--json")
+    done = run("--people", "300", "--seeds", "1", "--row", "structure", "--row", "both", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout.splitlines()[-1])["rows"]
     assert rows["both"]["hits@1"]["mean"] > rows["structure"]["hits@1"]["mean"]

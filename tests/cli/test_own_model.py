@@ -94,7 +94,7 @@ def test_a_model_is_checked(here, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     good = run("check-model", "own_model:Mine")
     assert good.exit_code == 0, good.output
-    assert good.stderr == "10 of 10 checks passed\n"
+    assert good.stderr == "11 of 11 checks passed\n"
     bad = run("check-model", "own_model:Leaky")
     assert bad.exit_code == 1
     assert "ids and attributes carry no information" in bad.stdout
