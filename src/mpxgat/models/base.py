@@ -11,6 +11,7 @@ import inspect
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from importlib import import_module
 from os import PathLike
@@ -546,12 +547,19 @@ def load_model(path: str | PathLike[str]) -> Model:
     header, arrays = read_arrays(path, KIND)
     graph_arrays = {name.removeprefix(GRAPH): array for name, array in arrays.items() if name.startswith(GRAPH)}
     state = {name.removeprefix(STATE): array for name, array in arrays.items() if name.startswith(STATE)}
-    try:
+    with damage_told(path):
         check_imported(header["model"])
         for name in model_class(header["model"]).named_settings:
             check_imported(header["settings"].get(name))
         model = make_model(header["model"], seed=header["seed"], **header["settings"])
         return model.restore(graph_from_arrays(graph_arrays), state, header["notes"])
+
+
+@contextmanager
+def damage_told(path: Path | None = None) -> Iterator[None]:
+    """InputError for what goes wrong where a saved model is read: at once, or later what only some questions need."""
+    try:
+        yield
     except (GraphError, SettingError) as problem:
         raise InputError(str(problem), path) from None
     except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as problem:
