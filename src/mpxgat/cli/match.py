@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from mpxgat.matching import Matcher, Matches
+    from mpxgat.matching.match import Lower
     from mpxgat.training.parallel import Engine
 
 _THRESHOLD = 0.9
@@ -81,6 +82,7 @@ def match(
         "candidate_recall": getattr(matcher, "candidate_recall", None),
         "outcomes": [asdict(outcome) for outcome in found.outcomes],
         "notes": list(found.notes),
+        "lower": None if found.lower is None else asdict(found.lower),
     }
     if output is not None:
         write_links(table, output)
@@ -144,9 +146,19 @@ def _print_recall(recall: float | None) -> None:
         print_note(f"of the links that training hid again, {recall:.1%} were among the candidates")
 
 
+def _words(lower: Lower, threshold: float) -> str:
+    """What to do where nothing is matched."""
+    said = f"no pair reaches {threshold:g}; the highest is {lower.highest:.2g}"
+    if lower.threshold is None:
+        return said
+    return f"{said}; --threshold {lower.threshold:g} would give {lower.matches:,}"
+
+
 def _print_notes(found: Matches, shown: int, output: Path | None) -> None:
     for note in found.notes:
         print_note(note)
+    if found.lower is not None:
+        print_note(_words(found.lower, found.threshold))
     if output is not None:
         what = f"{len(found):,} rows, {int(found.chosen.sum()):,} of them matches,"
         print_note(f"wrote {what} to {printable(output, 300)}")
