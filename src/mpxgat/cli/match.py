@@ -198,9 +198,7 @@ def _on_other_data(matcher: Matcher, run: Path, data: str) -> tuple[Matcher, Car
     if not hasattr(matcher, "extend"):
         matchers = [name for name in model_names() if hasattr(model_class(name), "candidates")]
         able = ", ".join(name for name in matchers if hasattr(model_class(name), "extend"))
-        raise SettingError(
-            f"the model {quoted(config.model)} cannot be applied to other data; models that can: {moved}"
-        )
+        raise SettingError(f"the model {quoted(config.model)} cannot be applied to other data; models that can: {able}")
     known = matcher.graph
     directed, features = data_options_in(config.data)
     graph = in_layer_order(load_data(data, directed=directed)[0], known.layers)
