@@ -79,7 +79,7 @@ def matches(path):
 
 
 def check_found(found, right):
-    """Two thirds of what is to be found, and three of four matches right: some 95 % and 87 % here, where few are known."""
+    """Two thirds of what is to be found, and three of four matches right: some 95 % and 87 % here."""
     assert len(found & right) > len(right) * 2 / 3
     assert len(found & right) > len(found) * 3 / 4
 

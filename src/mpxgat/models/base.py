@@ -405,9 +405,7 @@ class EmbeddingModel(Model):
 
         super().restore(graph, state, notes)
         self._outcomes = {label: Outcome.read(outcome) for label, outcome in notes["outcomes"].items()}
-        for vectors in (self.horizontal, self.vertical):
-            if vectors.ndim != 2 or len(vectors) != graph.n_nodes or not np.isfinite(vectors).all():
-                raise GraphError(f"vectors of the shape {vectors.shape}, expected finite ones, one for each node")
+        check_vectors(graph, self.horizontal, self.vertical)
         return self
 
     def score_block(self, rows: Positions, cols: Positions) -> Scores:
@@ -453,6 +451,13 @@ class EmbeddingModel(Model):
         _ = self.graph  # says so if the model is not fitted
         assert vectors is not None
         return vectors
+
+
+def check_vectors(graph: MultiplexGraph, *several: Vectors) -> None:
+    """GraphError unless there is a row of finite numbers for each node."""
+    for vectors in several:
+        if vectors.ndim != 2 or len(vectors) != graph.n_nodes or not np.isfinite(vectors).all():
+            raise GraphError(f"vectors of the shape {vectors.shape}, expected finite ones, one for each node")
 
 
 # ---- models by name ------------------------------------------------------------------------------------------------

@@ -354,7 +354,7 @@ class Evidence(Model):
         model._attributes = Attributes.from_notes(graph, self._attributes.to_notes())
         model._inter_attributes = model._attributes.only([str(each) for each in self._inter_attributes.comparisons])
         model._link_curve = self._link_curve
-        model._embedded = Embedded.of(self._embedded.model.extend(graph)) if self._embedded else None
+        model._embedded = self._embedded.extend(self.graph, graph) if self._embedded else None
         if self._rounds:
             learned = (self._rounds, self._others, self._settings.candidates, model._inter_attributes)
             around, start = Surroundings.of(graph, self._inter_details), model._begin_with(graph)[1]
@@ -365,11 +365,7 @@ class Evidence(Model):
 
     def _look_at(self, graph: MultiplexGraph) -> None:
         """Say what is asked of a graph, beside what the rounds say."""
-        self._structure = Structure(graph, self._joint, self._horizontal, self._attributes, self._details)
-
-    @property
-    def _horizontal(self) -> Vectors | None:
-        return self._embedded.horizontal if self._embedded else None
+        self._structure = Structure(graph, self._joint, self._embedded, self._attributes, self._details)
 
     @property
     def _seen(self) -> Structure:
@@ -509,7 +505,7 @@ class Evidence(Model):
         between = inter_column_names(graph, self._inter_details, self._inter_attributes) if self._joint else []
         return {
             "inter": between,
-            "intra": intra_column_names(graph, self._horizontal, self._attributes, self._details),
+            "intra": intra_column_names(graph, self._attributes, self._details, embedded=self._embedded is not None),
         }
 
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mpxgat.features import check_same_features
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
-from mpxgat.models.base import Vectors, damage_told
+from mpxgat.models.base import Vectors, check_vectors, damage_told
 from mpxgat.models.evidence.attributes import Attributes
 from mpxgat.models.evidence.features import LinkDetails, column_names
 from mpxgat.models.evidence.inter_features import InterFeatures
@@ -29,35 +30,40 @@ from mpxgat.pairs import KnownUnits
 if TYPE_CHECKING:
     from mpxgat.models.anchored import Anchored
 
-_VECTORS = ("horizontal", "vertical")
-
 
 class Embedded:
-    """The embeddings inside: vectors of the nodes, and the model that made them, once somebody needs more."""
+    """The embeddings inside: the model that makes them, and vectors of the nodes, which a file has without it."""
 
-    def __init__(self, horizontal: Vectors, make_model: Callable[[], Anchored]):
-        self.horizontal = horizontal
-        self._make_model = make_model
+    def __init__(self, make_model: Callable[[], Anchored], saved: Vectors | None = None):
+        self._make_model, self._saved = make_model, saved
 
     @classmethod
     def of(cls, model: Anchored) -> Embedded:
         """Of a model that is there already."""
-        return cls(model.horizontal, partial(_itself, model))
+        return cls(partial(_itself, model))
 
     @classmethod
     def from_arrays(cls, graph: MultiplexGraph, state: Arrays, notes: Any, seed: int) -> Embedded:
-        """What the model's ``_state`` and ``_notes`` gave; ValueError unless every node has its finite vectors."""
-        for vectors in (state[name] for name in _VECTORS):
-            if vectors.ndim != 2 or len(vectors) != graph.n_nodes or not np.isfinite(vectors).all():
-                raise ValueError(f"vectors of the shape {vectors.shape}, expected finite ones, one for each node")
+        """What the model's ``_state`` and ``_notes`` gave; GraphError unless every node has its finite vectors."""
+        check_vectors(graph, state["horizontal"], state["vertical"])
         if not isinstance(notes, Mapping):
             raise TypeError(f"notes of the kind {type(notes).__name__}, expected names and values")
-        return cls(state["horizontal"], partial(_restored, graph, state, notes, seed))
+        return cls(partial(_restored, graph, state, notes, seed), state["horizontal"])
+
+    def extend(self, fitted: MultiplexGraph, graph: MultiplexGraph) -> Embedded:
+        """Those of another graph than the fitted one; SettingError if its features are others."""
+        check_same_features(graph, fitted)
+        return Embedded(partial(_extended, self, graph))
 
     @cached_property
     def model(self) -> Anchored:
         """The fitted model; InputError if the file that it is read from was damaged."""
         return self._make_model()
+
+    @cached_property
+    def horizontal(self) -> Vectors:
+        """(n, d) vectors whose dot products are features within layers."""
+        return self.model.horizontal if self._saved is None else self._saved
 
 
 def _itself(model: Anchored) -> Anchored:
@@ -72,13 +78,17 @@ def _restored(graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any], se
         return Anchored(seed=seed).restore(graph, state, notes)
 
 
+def _extended(embedded: Embedded, graph: MultiplexGraph) -> Anchored:
+    return embedded.model.extend(graph)
+
+
 @dataclass(frozen=True, eq=False)
 class Structure:
     """What a graph says about pairs of nodes, beside what the rounds found (``joint``; None without any)."""
 
     graph: MultiplexGraph
     joint: Joint | None
-    horizontal: Vectors | None
+    embedded: Embedded | None
     attributes: Attributes
     details: LinkDetails
 
@@ -90,7 +100,8 @@ class Structure:
     @cached_property
     def intra(self) -> IntraFeatures:
         """Of pairs within a layer."""
-        return IntraFeatures(self.graph, short_walks(self.graph), self.horizontal, self.attributes, self.details)
+        vectors = self.embedded.horizontal if self.embedded else None
+        return IntraFeatures(self.graph, short_walks(self.graph), vectors, self.attributes, self.details)
 
     @cached_property
     def rules(self) -> Rules:
@@ -111,11 +122,11 @@ def inter_column_names(graph: MultiplexGraph, details: LinkDetails, attributes: 
 
 
 def intra_column_names(
-    graph: MultiplexGraph, horizontal: Vectors | None, attributes: Attributes, details: LinkDetails
+    graph: MultiplexGraph, attributes: Attributes, details: LinkDetails, *, embedded: bool
 ) -> list[str]:
     """Of features of pairs within a layer."""
     empty = _without_nodes(graph)
-    vectors = None if horizontal is None else horizontal[:0]
+    vectors = np.empty((0, 1), dtype=np.float32) if embedded else None
     return column_names(IntraFeatures(empty, short_walks(empty), vectors, attributes, details).columns)
 
 
