@@ -154,6 +154,12 @@ class TestSearch:
         assert browser.run("return document.documentElement.scrollWidth <= innerWidth")
         browser.screenshot(f"start-{width}")
 
+    def test_without_candidates_it_begins_with_hubs_and_says_why(self, browser, written):
+        browser.open(written("rules", lambda: make_model("rules").fit(people().graph)))
+        assert browser.texts(".ex-start h3") == ["Best connected"]
+        said = "The model rules does not say who is who, so there are no candidates to show."
+        assert browser.text("#ex-view > p") == said
+
 
 class TestDrawing:
     def test_a_band_for_each_layer_with_a_counterpart_or_candidate(self, at_bob):

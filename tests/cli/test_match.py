@@ -348,10 +348,13 @@ def test_the_month_after_keeps_the_ids(months, tmp_path):
 
 
 def test_two_layers_of_other_data_have_no_units(months):
-    folder, _, _ = months
+    folder, one, two = months
     found = answer("match", folder / "run", "--data", folder / "two.parquet", "--layers", "friends", "work")
     assert "units" not in found
     assert {row["node_layer"] for row in found["matches"]} == {"friends"}
+    shown = run("match", folder / "run", "--data", folder / "two.parquet", "--layers", "friends", "work")
+    new, gone = len({*two.nodes} - {*one.nodes}), len({*one.nodes} - {*two.nodes})
+    assert f"nodes: {new} new, {gone} gone\n" in shown.stderr
 
 
 def test_other_layers_are_named(months, tmp_path):

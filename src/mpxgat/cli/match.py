@@ -26,7 +26,7 @@ from mpxgat.errors import SettingError, printable, quoted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from mpxgat.graph import Node
+    from mpxgat.graph import MultiplexGraph, Node
     from mpxgat.matching import Matcher, Matches
     from mpxgat.matching.following import Carried, Followed
     from mpxgat.matching.match import Lower
@@ -91,7 +91,7 @@ def match(
         with progress(f"reading {run}", quiet=json):
             matcher, name = load_matcher(run)
         before = _units_before(matcher, previous, data, threshold, k, runs_on, quiet=json) if follows else {}
-        carried = None
+        trained_on, carried = matcher.graph, None
         if data is not None:
             with progress(f"reading {data}", quiet=json):
                 matcher, carried = _on_other_data(matcher, run, data)
@@ -131,6 +131,8 @@ def match(
         _print_recall(head["candidate_recall"])
         if followed is not None:
             _print_units(followed, units)
+    if carried is not None and followed is None:
+        _print_nodes(trained_on, matcher.graph)
     if carried is not None:
         _print_carried(carried)
     _print_notes(found, len(shown), output)
@@ -281,6 +283,11 @@ def _print_units(followed: Followed, units: Path | None) -> None:
         print_note("--units FILE writes which they are")
     else:
         print_note(f"wrote all units to {printable(units, 300)}")
+
+
+def _print_nodes(before: MultiplexGraph, now: MultiplexGraph) -> None:
+    one, other = set(before.nodes), set(now.nodes)
+    print_note(f"nodes: {len(other - one):,} new, {len(one - other):,} gone")
 
 
 def _print_carried(carried: Carried) -> None:

@@ -7,7 +7,7 @@ first in the network (by layer, then by id). A unit without an id gets one of it
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -129,11 +129,7 @@ def _followed(
 ) -> Followed:
     old_size, size = Counter(before.values()), np.bincount(label, minlength=len(ids))
     stayed = Counter(unit for unit, old in zip(label.tolist(), previous, strict=True) if old == ids[unit])
-    lost = defaultdict(list)  # nodes that have gone, by their unit
-    there = set(nodes)
-    for node, unit_id in before.items():
-        if node not in there:
-            lost[unit_id].append(node)
+    lost = _lost(nodes, before)
     rows: list[Row] = []
     counts = {status: [0, 0] for status in STATUSES}
     places_of = np.split(np.argsort(label, kind="stable"), np.cumsum(size)[:-1])
@@ -154,6 +150,16 @@ def _followed(
     units = {status: (every, several) for status, (every, several) in counts.items()}
     unit_of = {node: ids[unit] for node, unit in zip(nodes, label.tolist(), strict=True)}
     return Followed(unit_of, tuple(rows), units, len(merged), len(split))
+
+
+def _lost(nodes: Iterable[Node], before: UnitOf) -> dict[str, list[Node]]:
+    """The nodes that have gone, by the unit that they were in."""
+    there = set(nodes)
+    lost: dict[str, list[Node]] = {}
+    for node, unit in before.items():
+        if node not in there:
+            lost.setdefault(unit, []).append(node)
+    return lost
 
 
 def _count(both: list[int], nodes: int) -> None:
@@ -178,7 +184,7 @@ def carry_over(
 ) -> tuple[MultiplexGraph, Carried]:
     """A graph with what was decided about pairs of nodes in another version of the network.
 
-    accepted    one unit: they become known links; of pairs that contradict each other the first counts
+    accepted    one unit: they become known links; of pairs that contradict each other those whose nodes stand first
     rejected    different units: see `MultiplexGraph.apart`
     """
     position = {node: place for place, node in enumerate(graph.nodes)}
