@@ -17,6 +17,7 @@ from mpxgat.build import (
     RowError,
     build,
     encode,
+    in_layer_order,
     link_by_id,
     links_of_shared_ids,
     validate,
@@ -25,6 +26,7 @@ from mpxgat.build import (
 )
 from mpxgat.errors import GraphError
 from mpxgat.graph import Features
+from mpxgat.synthetic import social
 from tests.examples import graph_of
 
 
@@ -293,3 +295,35 @@ def test_links_that_join_what_is_different_are_refused():
 def test_pairs_out_of_order_or_of_one_layer_or_of_no_nodes_are_refused(apart):
     with pytest.raises(GraphError, match="the graph is damaged"):
         validate(replace(CHAIN, apart=np.array(apart, dtype=np.int32)))
+
+
+# ---- the order of layers -------------------------------------------------------------------------------------------
+
+
+def test_layers_in_another_order_are_the_same_network():
+    graph = social(people=40, layers=3, seed=3, directed=0.5, names=True)
+    rng = np.random.default_rng(0)
+    graph = replace(
+        graph,
+        intra_weight=rng.uniform(1, 9, graph.n_intra),
+        inter_weight=rng.uniform(1, 9, graph.n_inter),
+        horizontal_features=Features(("f",), rng.normal(size=(graph.n_nodes, 1)).astype(np.float32)),
+    )
+    strange = np.argwhere((graph.node_layer[:, None] < graph.node_layer) & (graph.unit[:, None] != graph.unit))[:5]
+    graph = with_apart(graph, strange)
+    turned = in_layer_order(graph, graph.layers[::-1])
+    validate(turned)
+    assert turned.layers == graph.layers[::-1]
+    place = turned.positions(graph.nodes)
+    for one, other in ((graph.arcs, turned.arcs), (graph.weighted_adjacency, turned.weighted_adjacency)):
+        assert (one != other[place][:, place]).nnz == 0
+    assert {frozenset(pair) for pair in place[graph.apart].tolist()} == {frozenset(p) for p in turned.apart.tolist()}
+    assert (graph.vertical != turned.vertical[place][:, place]).nnz == 0
+    assert np.array_equal(turned.horizontal_features.values[place], graph.horizontal_features.values)
+    assert in_layer_order(turned, graph.layers) == graph
+
+
+def test_other_layers_stay_as_they_are():
+    graph = graph_of("x.a y.a", layers="xy")
+    for layers in (("x", "y"), ("x", "z"), ("y",)):
+        assert in_layer_order(graph, layers) is graph

@@ -1,5 +1,9 @@
 """What this process runs on."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -49,3 +53,12 @@ def test_what_the_same_seed_promises(monkeypatch, maker, setting, mkl, promise):
 
 def test_the_processor_has_a_name():
     assert system.processor() == system.processor().lower() != ""
+
+
+@pytest.mark.parametrize(("asked", "expected"), [("1", 1), ("100000", None), ("", None), ("many", None)])
+def test_threads_are_counted_without_torch(asked, expected):
+    """As torch would: it takes a second to load."""
+    told = "import sys; from mpxgat.system import threads; print(threads(), 'torch' in sys.modules)"
+    environment = os.environ | {"OMP_NUM_THREADS": asked}
+    found = subprocess.run([sys.executable, "-c", told], env=environment, check=True, capture_output=True, text=True)
+    assert found.stdout.split() == [str(expected or os.cpu_count()), "False"]

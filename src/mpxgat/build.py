@@ -435,6 +435,33 @@ def with_inter_links(graph: MultiplexGraph, pairs: NDArray[np.integer]) -> Multi
     return result
 
 
+def in_layer_order(graph: MultiplexGraph, layers: Sequence[str]) -> MultiplexGraph:
+    """The same network with its layers in another order; as it is if it has other layers than these."""
+    if graph.layers == tuple(layers) or sorted(graph.layers) != sorted(layers):
+        return graph
+    numbers = [graph.layers.index(name) for name in layers]
+    nodes = np.concatenate([graph.layer_nodes(number) for number in numbers])
+    position = np.empty(graph.n_nodes, dtype=np.int32)
+    position[nodes] = np.arange(graph.n_nodes, dtype=np.int32)
+    intra, intra_weight = canonical_links(position[graph.intra], graph.intra_weight, graph.n_nodes)
+    inter, inter_weight = canonical_links(position[graph.inter], graph.inter_weight, graph.n_nodes)
+    sizes = np.diff(graph.layer_start)[numbers]
+    return MultiplexGraph(
+        layers=tuple(layers),
+        layer_start=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        ids=graph.ids.take(pa.array(nodes)),
+        intra=intra,
+        inter=inter,
+        intra_weight=intra_weight,
+        inter_weight=inter_weight,
+        horizontal_features=graph.horizontal_features and graph.horizontal_features.take(nodes),
+        vertical_features=graph.vertical_features and graph.vertical_features.take(nodes),
+        attributes={name: column.take(pa.array(nodes)) for name, column in graph.attributes.items()},
+        intra_arcs=canonical_arcs(position[graph.intra], graph.intra_arcs, graph.n_nodes),
+        apart=canonical_links(position[graph.apart], None, graph.n_nodes)[0],
+    )
+
+
 # ---- who is not who --------------------------------------------------------------------------------
 
 

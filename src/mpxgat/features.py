@@ -102,6 +102,26 @@ def encode_features(
     return FeatureEncoding.of(graph if like is None else like, declared).add_to(graph)
 
 
+def check_same_features(graph: MultiplexGraph, fitted: MultiplexGraph) -> None:
+    """SettingError unless a graph has the features of the one that a model was fitted on."""
+    found, expected = _feature_names(graph), _feature_names(fitted)
+    if found != expected:
+        raise SettingError(
+            f"the graph has the features {_in_words(found)}, expected {_in_words(expected)} as in the fitted graph; "
+            "attributes become the same features by mpxgat.encode_features(graph, columns, like=model.graph)"
+        )
+
+
+def _feature_names(graph: MultiplexGraph) -> list[list[str]]:
+    parts = (graph.horizontal_features, graph.vertical_features)
+    return [[] if part is None else list(part.names) for part in parts]
+
+
+def _in_words(names: list[list[str]]) -> str:
+    horizontal, vertical = (listed(each) or "none" for each in names)
+    return f"{horizontal} (horizontal) and {vertical} (vertical)"
+
+
 @dataclass(frozen=True)
 class FeatureEncoding:
     """How columns become features, decided by the values in one graph; of another one the same values give the same."""

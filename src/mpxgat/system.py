@@ -92,13 +92,15 @@ def reproducibility() -> dict[str, Any]:
 def threads() -> int:
     """As many as torch uses, but no more than there are processors: others would only wait for these.
 
-    One within the threads of `side_by_side`.
+    One within the threads of `side_by_side`. Where torch is not loaded, which takes a second, as many as it would use.
     """
     if getattr(_this_thread, "is_one_of_several", False):
         return 1
-    import torch  # which takes a second
-
-    return min(torch.get_num_threads(), os.cpu_count() or 1)
+    processors = os.cpu_count() or 1
+    if (torch := sys.modules.get("torch")) is not None:
+        return min(int(torch.get_num_threads()), processors)
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return min(int(asked), processors) if asked.isdecimal() and int(asked) > 0 else processors
 
 
 def side_by_side(work: Callable[[Thing], Result], things: Sequence[Thing], most: int | None = None) -> list[Result]:

@@ -21,6 +21,16 @@ TOUCHING = """
 """
 
 
+def rivals():
+    """A star some of whose leaves could be several others."""
+    model = star(60)
+    chances = {(3, 3): 0.9, (1, 2): 0.4, (1, 4): 0.3, (6, 2): 0.25, (4, 6): 0.21, (4, 7): 0.06}
+    for (one, other), chance in chances.items():
+        pair = (model.graph.index(f"leaf {one:03}", "a"), model.graph.index(f"leaf {other:03}", "b"))
+        model.table[pair] = chance
+    return model
+
+
 @pytest.fixture(scope="session")
 def written(tmp_path_factory):
     """Write the page of a model, once for each name."""
@@ -120,9 +130,35 @@ class TestSearch:
         assert browser.texts("#ex-hits li")[0] == "leaf 000 2 layers"
 
     def test_something_to_begin_with(self, at_people):
-        assert "bob-f friends" in at_people.texts("#ex-view li")
+        assert at_people.texts(".ex-start h3") == ["Most probable pairs", "Best connected"]
+        assert at_people.texts(".ex-start section:first-child li") == ["0.93bob-f friends and bob-w work"]
+        connected = at_people.texts(".ex-start section:last-child li")
+        assert connected[0] == "18ada-f friends, in 2 layers"  # 15 and 3
         at_people.click("#ex-view li a")
         wait_for(at_people, "bob-f friends")
+        at_people.driver.back()
+        at_people.wait("return document.querySelector('.ex-start') !== null")
+
+    @pytest.mark.parametrize("width", [1200, 390])
+    def test_pairs_rivals_and_hubs_to_begin_with(self, browser, written, width):
+        browser.look_like(width, 844, "light")
+        browser.open(written("rivals", rivals))
+        assert browser.texts(".ex-start h3") == ["Most probable pairs", "Most contested", "Best connected"]
+        # Each unit once; of the pairs of leaf 000, which has two more candidates, the best.
+        assert browser.texts(".ex-start section:first-child li") == [
+            "0.90leaf 003 a and leaf 003 b", "0.40leaf 001 a and leaf 002 b", "0.21leaf 004 a and leaf 006 b",
+        ]  # fmt: skip
+        # Not leaf 004, of whose candidates one leads; and not leaf 002 of b, which is a candidate of leaf 001.
+        assert browser.texts(".ex-contest") == ["leaf 001 a0.40leaf 002 b0.30leaf 004 b"]
+        assert browser.texts(".ex-start section:last-child li")[0] == "120hub a, in 2 layers"
+        assert browser.run("return document.documentElement.scrollWidth <= innerWidth")
+        browser.screenshot(f"start-{width}")
+
+    def test_without_candidates_it_begins_with_hubs_and_says_why(self, browser, written):
+        browser.open(written("rules", lambda: make_model("rules").fit(people().graph)))
+        assert browser.texts(".ex-start h3") == ["Best connected"]
+        said = "The model rules does not say who is who, so there are no candidates to show."
+        assert browser.text("#ex-view > p") == said
 
 
 class TestDrawing:

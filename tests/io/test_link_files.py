@@ -10,7 +10,7 @@ from mpxgat.build import with_apart, with_inter_links
 from mpxgat.errors import InputError
 from mpxgat.io.csv_tables import with_formulas, without_formulas
 from mpxgat.io.embedding_files import write_embeddings
-from mpxgat.io.link_files import read_anchors, read_different, read_pairs, write_links
+from mpxgat.io.link_files import read_anchors, read_different, read_pairs, read_units, write_links, write_tables
 from tests.examples import graph_of
 
 FORMULAS = ['=HYPERLINK("x")', "+1+cmd", "-2+3", "@ann", "-", "+", "\t=1", "\r=1", "'=1", "''@ann", "-5e3", "=", "-1-1"]
@@ -176,3 +176,40 @@ def test_what_cannot_be_different_is_named_with_its_line(tmp_path, two_layers, c
     path.write_text(content)
     with pytest.raises(InputError, match=message):
         read_different(path, graph)
+
+
+UNITS = "unit,status,node,node_layer,node_status,previous_unit\n"
+
+
+def test_units_are_read_without_nodes_that_had_gone(tmp_path):
+    path = tmp_path / "units.csv"
+    path.write_text(f"{UNITS}u,changed,'@ann,x,same,u\nu,changed,bea,y,gone,u\nv,new,bea,x,new,\n")
+    assert read_units(path) == {("@ann", "x"): "u", ("bea", "x"): "v"}
+    path.write_text("node,node_layer,unit\nann,x,7\n")  # such a list may come from elsewhere
+    assert read_units(path) == {("ann", "x"): "7"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("unit,node\nu,ann\n", "no column 'node_layer'"),
+        ("unit,node,node_layer\nu,ann,x\nv,ann,x\n", ":3: 'ann' (layer 'x') is listed twice"),
+        ("unit,node,node_layer\n,ann,x\n", ":2: 'ann' (layer 'x') has no unit"),
+    ],
+)
+def test_units_that_cannot_be_read_are_named(tmp_path, text, said):
+    path = tmp_path / "units.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as refused:
+        read_units(path)
+    assert said in str(refused.value)
+
+
+def test_several_tables_in_several_folders(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    paths = [tmp_path / "a" / "1.csv", tmp_path / "b" / "2.csv", tmp_path / "a" / "3.parquet"]
+    table = pa.table({"a": ["1"]})
+    assert sorted(write_tables(dict.fromkeys(paths, table))) == sorted(paths)
+    assert all(path.stat().st_size for path in paths)
+    assert write_tables({}) == []

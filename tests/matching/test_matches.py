@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mpxgat.build import with_inter_links
 from mpxgat.errors import GraphError, SettingError
 from mpxgat.matching import Candidates, match_all, match_layers, with_reasons
-from mpxgat.matching.match import layer_pairs
+from mpxgat.matching.match import Lower, layer_pairs
 from tests.examples import graph_of
 from tests.matching.doubles import TableMatcher, check_matcher, matchers, steady
 
@@ -278,3 +278,39 @@ def test_results_cannot_be_changed():
     matches = match_all(matcher_of(GRAPH, xa_ya=0.97))
     with pytest.raises(ValueError, match="read-only"):
         matches.probability[0] = 1
+
+
+# ---- a lower threshold ---------------------------------------------------------------------------------------------
+
+
+def test_where_nothing_is_matched_a_lower_threshold_is_named():
+    graph = graph_of("x.a x.b", "y.a y.b", "z.a z.b", layers="xyz")
+    matcher = matcher_of(graph, xa_ya=0.71, xb_yb=0.6, ya_za=0.55, yb_zb=0.3)
+    assert match_all(matcher, 0.9).lower == Lower(0.71, 0.5, 4)  # with x.a and z.a, which follow
+    assert match_layers(matcher, 0, 1, threshold=0.9).lower == Lower(0.71, 0.5, 2)
+    assert match_layers(matcher, 1, 2, threshold=0.9).lower == Lower(0.55, 0.5, 1)
+    assert match_all(matcher, 0.7).lower is None
+
+
+@pytest.mark.parametrize(
+    ("chance", "threshold", "lower"),
+    [
+        (0.42, 0.5, 0.4),
+        (0.42, 0.45, 0.4),
+        (0.5, 0.9, 0.5),
+        (0.034, 0.9, 0.02),
+        (0.0002, 0.9, None),
+        (0.015, 0.02, 0.01),
+        (0.009, 0.01, None),
+    ],
+)
+def test_the_lower_threshold_is_a_round_number_that_a_pair_reaches(chance, threshold, lower):
+    found = match_all(matcher_of(graph_of("x.a x.b", "y.a y.b", layers="xy"), xa_yb=chance), threshold)
+    assert found.lower == Lower(chance, lower, 0 if lower is None else 1)
+    if lower is not None:
+        again = match_all(matcher_of(found.graph, xa_yb=chance), lower)
+        assert len(again) == found.lower.matches
+
+
+def test_without_candidates_there_is_no_lower_threshold():
+    assert match_all(matcher_of(graph_of("x.a x.b", "y.a y.b", layers="xy"))).lower is None

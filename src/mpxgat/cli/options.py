@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -260,6 +261,16 @@ def data_label(text: str, *, directed: bool, features: Sequence[FeatureColumn] =
 def data_options(*, directed: bool, features: Sequence[FeatureColumn] = ()) -> list[str]:
     """What makes other data of the same file."""
     return [*(["--directed"] if directed else []), *(word for each in features for word in ("--features", str(each)))]
+
+
+def data_options_in(label: str) -> tuple[bool, list[str]]:
+    """Whether `data_options` that end a label name --directed, and the columns that they make features."""
+    try:
+        words = shlex.split(label)
+    except ValueError:  # a path with a quotation mark in it
+        words = label.split()
+    features = [column for option, column in pairwise(words) if option == "--features"]
+    return "--directed" in words, features
 
 
 def add_different(graph: MultiplexGraph, path: Path | None) -> MultiplexGraph:

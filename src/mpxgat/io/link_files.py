@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mpxgat.build import RowError, with_apart, with_inter_links
 from mpxgat.errors import InputError, OutputError, listed, quoted
-from mpxgat.graph import MultiplexGraph, describe
+from mpxgat.graph import MultiplexGraph, Node, describe
 from mpxgat.io.columns import find_nodes, number_layers
 from mpxgat.io.csv_tables import CsvTable, csv_bytes, read_csv_table, with_formulas, without_formulas
 from mpxgat.io.files import write_files
@@ -28,6 +28,7 @@ from mpxgat.pairs import pair_keys
 _CSV, _PARQUET = (".csv", ".csv.gz"), ".parquet"
 _COLUMNS = ("source", "source_layer", "target", "target_layer")
 _FIRST_AND_SECOND = ("a", "b")
+GONE = "gone"  # a node that is in no unit any more
 _EXPECTED = "expected a name that ends in .csv or .parquet"
 
 Positions = NDArray[np.int64]
@@ -122,9 +123,39 @@ def check_link_suffix(path: Path) -> None:
 
 def write_links(table: pa.Table, path: Path) -> list[Path]:
     """Write a table of links."""
-    check_link_suffix(path)
-    packed = path.name.lower().endswith(_PARQUET)
-    return write_files({path: parquet_bytes(table) if packed else csv_bytes(without_formulas(table), path)})
+    return write_tables({path: table})
+
+
+def write_tables(tables: Mapping[Path, pa.Table]) -> list[Path]:
+    """Write several tables; those of one folder all or none."""
+    contents: dict[Path, dict[Path, bytes]] = {}
+    for path, table in tables.items():
+        check_link_suffix(path)
+        packed = path.name.lower().endswith(_PARQUET)
+        content = parquet_bytes(table) if packed else csv_bytes(without_formulas(table), path)
+        contents.setdefault(path.parent, {})[path] = content
+    return [path for together in contents.values() for path in write_files(together)]
+
+
+def read_units(path: Path) -> dict[Node, str]:
+    """The unit of every node in a list that `mpxgat match --units` wrote, but for those that had gone.
+
+    Columns unit, node, node_layer, and node_status if there is one. InputError names the line of a node that is listed
+    twice, and of one without a unit.
+    """
+    table = _read(path)
+    names = ["unit", "node", "node_layer", *(["node_status"] if "node_status" in table.names else [])]
+    units, ids, layers, *status = (_texts(table, name).to_pylist() for name in names)
+    found: dict[Node, str] = {}
+    for row, (unit, node) in enumerate(zip(units, map(Node, ids, layers), strict=True)):
+        if status and status[0][row] == GONE:
+            continue
+        if not unit:
+            raise table.error(f"{describe(node)} has no unit, expected the id of one", row)
+        if node in found:
+            raise table.error(f"{describe(node)} is listed twice, expected every node once", row)
+        found[node] = unit
+    return found
 
 
 def _read(path: Path) -> Table:

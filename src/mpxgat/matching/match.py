@@ -26,6 +26,7 @@ Advance = Callable[[int], None]
 
 DEFAULT_THRESHOLD = 0.9
 DEFAULT_K = 5
+_STEPS = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)  # thresholds to fall back to
 _ARRAYS = ("pairs", "probability", "rank", "runner_up", "chosen", "joined_by")
 
 
@@ -126,6 +127,20 @@ class Outcome:
     no_candidate: int
 
 
+@dataclass(frozen=True)
+class Lower:
+    """What there would be below a threshold that no pair reaches.
+
+    highest     the highest probability of any pair
+    threshold   a round number that some pairs do reach; None where all are next to nothing
+    matches     how many matches that threshold would give
+    """
+
+    highest: float
+    threshold: float | None
+    matches: int
+
+
 @dataclass(frozen=True, eq=False)
 class Matches:
     """Candidates for nodes, and which of them are matches.
@@ -140,6 +155,7 @@ class Matches:
     joined_by       (k, 2) the pair that decides: the row's own, or the weakest link on the path from which it follows
     outcomes        what became of the nodes, for each pair of layers that was looked at
     notes           sentences about layers that cannot be matched
+    lower           where nothing is matched, what a lower threshold would give; None if there is no candidate either
     """
 
     graph: MultiplexGraph
@@ -152,6 +168,7 @@ class Matches:
     joined_by: Pairs
     outcomes: tuple[Outcome, ...]
     notes: tuple[str, ...]
+    lower: Lower | None = None
 
     def __post_init__(self) -> None:
         for name in _ARRAYS:
@@ -220,6 +237,7 @@ def match_layers(
         joined_by=candidates.pairs[rows],
         outcomes=(result,),
         notes=_notes(graph, layers, candidates.pairs[chosen], [candidates]),
+        lower=None if chosen.any() else _lower([candidates], threshold, lambda assigned: int(assigned[0].sum())),
     )
 
 
@@ -244,9 +262,13 @@ def match_all(
         candidates = _candidates(matcher, units, layers, k)
         searched.append(_Searched(layers, candidates, assign(candidates.pairs, candidates.probability, threshold)))
         advance(1)
-    assigned = [(part.candidates.pairs[part.assigned], part.candidates.probability[part.assigned]) for part in searched]
-    cliques = merge_units(graph, *map(np.concatenate, zip(*assigned, strict=True)))
+    every = [part.candidates for part in searched]
+    cliques = _merged(graph, every, [part.assigned for part in searched])
     found = [_agreed(graph, part, cliques) for part in searched]
+
+    def count(assigned: Sequence[NDArray[np.bool_]]) -> int:
+        return len(_merged(graph, every, assigned).pairs)
+
     outcomes = (
         _outcome(graph, units, part.layers, part.candidates, rows["pairs"], threshold)
         for part, rows in zip(searched, found, strict=True)
@@ -256,7 +278,8 @@ def match_all(
         threshold=threshold,
         **{name: np.concatenate([rows[name] for rows in found]) for name in _ARRAYS},
         outcomes=tuple(outcomes),
-        notes=_notes(graph, range(graph.n_layers), cliques.pairs, [part.candidates for part in searched]),
+        notes=_notes(graph, range(graph.n_layers), cliques.pairs, every),
+        lower=None if len(cliques.pairs) else _lower(every, threshold, count),
     )
 
 
@@ -325,6 +348,13 @@ class _Searched:
     assigned: NDArray[np.bool_]
 
 
+def _merged(graph: MultiplexGraph, searched: Sequence[Candidates], assigned: Sequence[NDArray[np.bool_]]) -> Cliques:
+    """Units merged along what every pair of layers was assigned."""
+    pairs = [found.pairs[taken] for found, taken in zip(searched, assigned, strict=True)]
+    chances = [found.probability[taken] for found, taken in zip(searched, assigned, strict=True)]
+    return merge_units(graph, np.concatenate(pairs), np.concatenate(chances))
+
+
 def _agreed(graph: MultiplexGraph, part: _Searched, cliques: Cliques) -> dict[str, NDArray[Any]]:
     """The arrays of `Matches` for two layers: the pairs that are one unit now, ranked among all candidates."""
     mine = np.flatnonzero((graph.node_layer[cliques.pairs] == part.layers).all(axis=1))
@@ -348,6 +378,19 @@ def _agreed(graph: MultiplexGraph, part: _Searched, cliques: Cliques) -> dict[st
         "chosen": np.ones(len(row), dtype=bool),
         "joined_by": np.where(assigned[row, None], pairs[row], cliques.joined_by[mine]),
     }
+
+
+def _lower(
+    searched: Sequence[Candidates], threshold: float, matches: Callable[[list[NDArray[np.bool_]]], int]
+) -> Lower | None:
+    """What a lower threshold would give, by what says how many matches come of the candidates that are assigned."""
+    highest = max((float(found.probability.max(initial=0)) for found in searched), default=0.0)
+    if highest == 0:
+        return None
+    below = next((step for step in _STEPS if step < threshold and step <= highest), None)
+    if below is None:
+        return Lower(highest, None, 0)
+    return Lower(highest, below, matches([assign(found.pairs, found.probability, below) for found in searched]))
 
 
 # ---- what became of the nodes ---------------------------------------------------------------------------

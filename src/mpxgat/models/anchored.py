@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
-from mpxgat.errors import SettingError, listed
+from mpxgat.errors import SettingError
+from mpxgat.features import check_same_features
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
 from mpxgat.models.anchored_training import AnchoredTrainee, Task, full_batch_bytes, make_tasks
@@ -156,7 +157,7 @@ class Anchored(EmbeddingModel):
                 f"the graph has {np.diff(graph.layer_start).tolist()} nodes in its layers, expected "
                 f"{np.diff(self.graph.layer_start).tolist()}; use extend(graph) for a graph with other nodes"
             )
-        self._check_features(graph)
+        check_same_features(graph, self.graph)
         assert self._identity is not None
         return self._embed(self._see(graph, self._identity, None)[0])
 
@@ -168,7 +169,7 @@ class Anchored(EmbeddingModel):
         """
         if graph.layers != self.graph.layers:
             raise SettingError(f"the graph has the layers {list(graph.layers)}, expected {list(self.graph.layers)}")
-        self._check_features(graph)
+        check_same_features(graph, self.graph)
         assert self._identity is not None
         extended = type(self)(seed=self.seed, **self.settings)
         extended._net, extended._outcomes, extended._background = self._net, self._outcomes, self._background
@@ -255,14 +256,6 @@ class Anchored(EmbeddingModel):
             vertical.append(part.vertical(self._net, device).cpu().numpy())
         return np.concatenate(horizontal), np.concatenate(vertical)
 
-    def _check_features(self, graph: MultiplexGraph) -> None:
-        found, expected = _feature_names(graph), _feature_names(self.graph)
-        if found != expected:
-            raise SettingError(
-                f"the graph has the features {_shown(found)}, expected {_shown(expected)} as in the fitted graph; "
-                "attributes become the same features by mpxgat.encode_features(graph, columns, like=model.graph)"
-            )
-
     # ---- saving ----------------------------------------------------------------------------------------
 
     def _state(self) -> Arrays:
@@ -300,16 +293,6 @@ def _identities(old: MultiplexGraph, identity_of: Nodes, new: MultiplexGraph) ->
     fresh = numbers < 0
     numbers[fresh] = identity_of.max(initial=-1) + 1 + np.arange(fresh.sum())
     return numbers
-
-
-def _feature_names(graph: MultiplexGraph) -> list[list[str]]:
-    parts = (graph.horizontal_features, graph.vertical_features)
-    return [[] if part is None else list(part.names) for part in parts]
-
-
-def _shown(names: list[list[str]]) -> str:
-    horizontal, vertical = (listed(each) or "none" for each in names)
-    return f"{horizontal} (horizontal) and {vertical} (vertical)"
 
 
 # ---- what the model sees of every node -----------------------------------------------------------------------------

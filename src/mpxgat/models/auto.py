@@ -14,10 +14,10 @@ from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
 from mpxgat.matching.match import Candidates, Matches
 from mpxgat.matching.reasons import Explanation
-from mpxgat.models.anchored import Anchored
 from mpxgat.models.base import EmbeddingModel, Model, Positions, Scores, Settings, Vectors
 from mpxgat.models.evidence import Evidence
 from mpxgat.models.evidence.attributes import canonical
+from mpxgat.models.evidence.rounds import ANCHORED
 from mpxgat.models.link_curve import LinkCurve
 from mpxgat.models.rules import Rules
 from mpxgat.training.parallel import Session
@@ -59,8 +59,9 @@ class Auto(Model):
     def chosen(self) -> Model:
         """The fitted model that was chosen."""
         best = max(self.trials, key=self.trials.__getitem__, default=Evidence.name)  # of equals the first
-        parts = {Evidence.name: self.matcher, Anchored.name: self.matcher.anchored, Rules.name: self.matcher.rules}
-        model = parts[best]
+        if best == Rules.name:
+            return self.matcher.rules
+        model = self.matcher.anchored if best == ANCHORED else self.matcher  # a part only if it is the best
         assert model is not None
         return model
 

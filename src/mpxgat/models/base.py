@@ -11,6 +11,7 @@ import inspect
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from importlib import import_module
 from os import PathLike
@@ -404,9 +405,7 @@ class EmbeddingModel(Model):
 
         super().restore(graph, state, notes)
         self._outcomes = {label: Outcome.read(outcome) for label, outcome in notes["outcomes"].items()}
-        for vectors in (self.horizontal, self.vertical):
-            if vectors.ndim != 2 or len(vectors) != graph.n_nodes or not np.isfinite(vectors).all():
-                raise GraphError(f"vectors of the shape {vectors.shape}, expected finite ones, one for each node")
+        check_vectors(graph, self.horizontal, self.vertical)
         return self
 
     def score_block(self, rows: Positions, cols: Positions) -> Scores:
@@ -452,6 +451,13 @@ class EmbeddingModel(Model):
         _ = self.graph  # says so if the model is not fitted
         assert vectors is not None
         return vectors
+
+
+def check_vectors(graph: MultiplexGraph, *several: Vectors) -> None:
+    """GraphError unless there is a row of finite numbers for each node."""
+    for vectors in several:
+        if vectors.ndim != 2 or len(vectors) != graph.n_nodes or not np.isfinite(vectors).all():
+            raise GraphError(f"vectors of the shape {vectors.shape}, expected finite ones, one for each node")
 
 
 # ---- models by name ------------------------------------------------------------------------------------------------
@@ -546,12 +552,19 @@ def load_model(path: str | PathLike[str]) -> Model:
     header, arrays = read_arrays(path, KIND)
     graph_arrays = {name.removeprefix(GRAPH): array for name, array in arrays.items() if name.startswith(GRAPH)}
     state = {name.removeprefix(STATE): array for name, array in arrays.items() if name.startswith(STATE)}
-    try:
+    with damage_told(path):
         check_imported(header["model"])
         for name in model_class(header["model"]).named_settings:
             check_imported(header["settings"].get(name))
         model = make_model(header["model"], seed=header["seed"], **header["settings"])
         return model.restore(graph_from_arrays(graph_arrays), state, header["notes"])
+
+
+@contextmanager
+def damage_told(path: Path | None = None) -> Iterator[None]:
+    """InputError for what goes wrong where a saved model is read: at once, or later what only some questions need."""
+    try:
+        yield
     except (GraphError, SettingError) as problem:
         raise InputError(str(problem), path) from None
     except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as problem:

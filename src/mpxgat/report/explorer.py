@@ -23,7 +23,18 @@ MOST_OF_A_NODE = 6
 MOST_PAIRS = 20_000
 _WHOLE = ("uint8", "uint16", "int32")
 # In this order they are one script; what comes later uses what came before.
-_SCRIPTS = ("elements", "network", "search", "layout", "drawing", "lists", "candidates", "search_box", "explorer")
+_SCRIPTS = (
+    "elements",
+    "network",
+    "search",
+    "layout",
+    "drawing",
+    "lists",
+    "candidates",
+    "search_box",
+    "start",
+    "explorer",
+)
 
 
 def explorer_section(model: Model | Matcher) -> Section:

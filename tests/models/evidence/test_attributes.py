@@ -102,7 +102,7 @@ def test_they_propose_candidates_and_recall_is_told_by_source(model):
     assert by["attributes"] > 0.3
     n = model.graph.n_nodes
     proposed = pair_keys(model._inter_attributes.proposed, n)
-    is_open = ~model._units.decided(*model._inter_attributes.proposed.T)
+    is_open = ~model._seen.units.decided(*model._inter_attributes.proposed.T)
     assert np.isin(proposed[is_open], pair_keys(model._joint.pairs, n)).all()
 
 

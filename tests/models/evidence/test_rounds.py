@@ -12,6 +12,7 @@ from mpxgat import system
 from mpxgat.build import with_apart, with_inter_links
 from mpxgat.models.evidence import linear as linear_module
 from mpxgat.models.evidence import rounds as rounds_module
+from mpxgat.models.evidence.features import PLAIN
 from mpxgat.models.evidence.inter_features import InterFeatures, layer_prior
 from mpxgat.models.evidence.model import EvidenceSettings
 from mpxgat.models.evidence.rounds import (
@@ -645,9 +646,7 @@ def test_contributions_add_up_to_the_log_odds(learned):
 
 
 def restored(arrays, graph, learned):
-    return Joint.from_arrays(
-        arrays, graph, Surroundings.of(graph), layer_prior(graph), learned.rounds[-1], learned.others
-    )
+    return Joint.from_arrays(arrays, graph, PLAIN, layer_prior(graph), learned.rounds[-1], learned.others)
 
 
 def test_saved_and_loaded_a_round_says_the_same(learned):

@@ -19,7 +19,6 @@ from mpxgat.matching.assignment import merge_units
 from mpxgat.matching.plan import Rivals
 from mpxgat.models.evidence.attributes import Attributes
 from mpxgat.pairs import KnownUnits, PairList
-from mpxgat.training.links import BetweenLayers
 
 _STRANGERS = 200_000  # random pairs
 _TAIL = (0.5, 0.2, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)  # shares of strangers above the bounds of levels
@@ -51,6 +50,8 @@ class Likely:
 
 def likely_by_attributes(graph: MultiplexGraph, attributes: Attributes, seed: int) -> Likely:
     """What attributes alone say about the open pairs that they propose."""
+    from mpxgat.training.links import BetweenLayers  # which imports torch: not to read a model
+
     units = KnownUnits.of(graph)
     pairs = attributes.proposed[~units.decided(*attributes.proposed.T)]
     if not len(pairs):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.metadata import version
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,18 +27,18 @@ from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
 from mpxgat.matching.match import Candidates, Matches, check_two_layers, match_all, match_layers, no_candidates
 from mpxgat.matching.reasons import Explanation, unexplained
-from mpxgat.models.anchored import Anchored
 from mpxgat.models.base import Model, Positions, Scores, Settings, Vectors
 from mpxgat.models.evidence import inter_features, linear, surroundings, walks
 from mpxgat.models.evidence.attributes import NO_ATTRIBUTES, Attributes, canonical
 from mpxgat.models.evidence.classifier import Classifier, Hyperparameters
 from mpxgat.models.evidence.cold_start import likely_by_attributes
-from mpxgat.models.evidence.features import PLAIN, LinkDetails, column_names, matrix
+from mpxgat.models.evidence.features import PLAIN, LinkDetails, matrix
 from mpxgat.models.evidence.inter_features import layer_prior
 from mpxgat.models.evidence.intra_features import IntraFeatures
 from mpxgat.models.evidence.linear import Linear
-from mpxgat.models.evidence.matching import EvidenceMatching
+from mpxgat.models.evidence.on_demand import Embedded, Structure, inter_column_names, intra_column_names
 from mpxgat.models.evidence.rounds import (
+    ANCHORED,
     FEWEST_LINKS,
     Embedder,
     Joint,
@@ -51,13 +51,15 @@ from mpxgat.models.evidence.rounds import (
 from mpxgat.models.evidence.surroundings import Surroundings
 from mpxgat.models.evidence.training import learn_intra
 from mpxgat.models.evidence.usefulness import useful_attributes, useful_surroundings
-from mpxgat.models.evidence.walks import short_walks
 from mpxgat.models.link_curve import LinkCurve
 from mpxgat.models.open_pairs import open_sample
 from mpxgat.models.rules import Rules
-from mpxgat.pairs import KnownUnits, PairGrid, PairList, Pairs, row_parts
+from mpxgat.pairs import PairGrid, PairList, Pairs, row_parts
 from mpxgat.system import side_by_side
 from mpxgat.training.parallel import Engine, Session
+
+if TYPE_CHECKING:  # it needs torch
+    from mpxgat.models.anchored import Anchored
 
 _LIBRARIES = ("lightgbm", "scipy")  # grow the trees and read them; compute the features
 _AGAIN = "train the model again"
@@ -65,7 +67,7 @@ _MOST = {"rounds": 100, "splits": 1000, "non_links": 100_000, "trees": 100_000, 
 _INTRA_TREES = 1.5  # times as many: there are far more links to learn from
 DECIDED = 1000.0  # log-odds of what transitivity says, and minus that of what uniqueness forbids
 _CELLS = 1 << 17
-_ANCHORED = "anchored."
+_ANCHORED = f"{ANCHORED}."
 _OPEN_PAIRS, _CALIBRATION = 80_000, 3  # whose scores are compared with those of hidden links; purpose of chance
 
 
@@ -181,7 +183,7 @@ class Evidence(Model):
         )
         self._attributes = NO_ATTRIBUTES
         self._inter_attributes = NO_ATTRIBUTES  # those of use between layers
-        self._anchored: Anchored | None = None
+        self._embedded: Embedded | None = None
         self._rounds: tuple[Round, ...] = ()
         self._others: Round | None = None
         self._joint: Joint | None = None
@@ -189,7 +191,7 @@ class Evidence(Model):
         self._validation: dict[str, dict[str, float]] = {}
         self._recall: float | None = None
         self._recall_by: dict[str, float] = {}
-        self._matching: EvidenceMatching | None = None
+        self._structure: Structure | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -200,13 +202,13 @@ class Evidence(Model):
     def anchored(self) -> Anchored | None:
         """The fitted embeddings whose scores are features within layers, if there are any."""
         _ = self.graph  # says so if the model is not fitted
-        return self._anchored
+        return self._embedded.model if self._embedded else None
 
     @property
     def rules(self) -> Rules:
         """The rules of thumb on the same graph."""
         _ = self.graph
-        return self._rules
+        return self._seen.rules
 
     @property
     def embedding(self) -> Anchored | None:
@@ -282,8 +284,9 @@ class Evidence(Model):
 
     def _learn(self, graph: MultiplexGraph, session: Session) -> None:
         self._details = LinkDetails.of(graph)
-        self._anchored = Anchored(seed=self.seed).fit(graph, session) if self._settings.embeddings != "none" else None
-        within, across = (partial(_vectors, self._anchored, number) for number in (0, 1))  # workers need no more of us
+        anchored = self._learn_embeddings(graph, session)
+        self._embedded = Embedded.of(anchored) if anchored else None
+        within, across = (partial(_vectors, anchored, number) for number in (0, 1))  # workers need no more of us
         self._attributes = Attributes.of(graph, self._settings.compare)
         inter = self._learn_inter(graph, across, session.engine)
         self._rounds, self._others = (inter.rounds, inter.others) if inter else ((), None)
@@ -302,6 +305,13 @@ class Evidence(Model):
             sample = open_sample(graph, _OPEN_PAIRS, np.random.default_rng([self.seed, _CALIBRATION]))
             scores = self._score_intra(sample.pairs)
             self._link_curve = LinkCurve.fit(intra.hidden, scores, sample.weight, len(graph.intra))
+
+    def _learn_embeddings(self, graph: MultiplexGraph, session: Session) -> Anchored | None:
+        if self._settings.embeddings == "none":
+            return None
+        from mpxgat.models.anchored import Anchored
+
+        return Anchored(seed=self.seed).fit(graph, session)
 
     def _learn_inter(self, graph: MultiplexGraph, embed: Embedder, engine: Engine) -> LearnedInter | None:
         """From known links; where there are too few, from those that attributes make likely."""
@@ -344,7 +354,7 @@ class Evidence(Model):
         model._attributes = Attributes.from_notes(graph, self._attributes.to_notes())
         model._inter_attributes = model._attributes.only([str(each) for each in self._inter_attributes.comparisons])
         model._link_curve = self._link_curve
-        model._anchored = self._anchored.extend(graph) if self._anchored else None
+        model._embedded = self._embedded.extend(self.graph, graph) if self._embedded else None
         if self._rounds:
             learned = (self._rounds, self._others, self._settings.candidates, model._inter_attributes)
             around, start = Surroundings.of(graph, self._inter_details), model._begin_with(graph)[1]
@@ -354,18 +364,24 @@ class Evidence(Model):
         return model
 
     def _look_at(self, graph: MultiplexGraph) -> None:
-        """Compute what is asked of a graph, beside what the rounds say."""
-        self._units = KnownUnits.of(graph)
-        vectors = self._anchored.horizontal if self._anchored else None
-        self._intra = IntraFeatures(graph, short_walks(graph), vectors, self._attributes, self._details)
-        self._rules = Rules().fit(graph)
-        self._matching = EvidenceMatching(graph, self._joint) if self._joint else None
+        """Say what is asked of a graph, beside what the rounds say."""
+        self._structure = Structure(graph, self._joint, self._embedded, self._attributes, self._details)
+
+    @property
+    def _seen(self) -> Structure:
+        assert self._structure is not None
+        return self._structure
+
+    @property
+    def _intra(self) -> IntraFeatures:
+        return self._seen.intra
 
     # ---- scores ----------------------------------------------------------------------------------------
 
     def score_block(self, rows: Positions, cols: Positions) -> Scores:
         """Features by sparse products, a bounded number of pairs at a time."""
         is_intra = self._is_intra(rows, cols)
+        self._prepare(is_intra=is_intra)
         if not is_intra and len(rows) and len(cols) and rows[0] > cols[0]:
             return self.score_block(cols, rows).T  # the lower layer comes first
         score = self._intra_scores if is_intra else self._inter_scores
@@ -377,10 +393,21 @@ class Evidence(Model):
         side_by_side(fill, list(row_parts(rows if len(cols) else rows[:0], len(cols), _CELLS)))
         return found
 
+    def _prepare(self, *, is_intra: bool) -> None:
+        """Make what scores are computed from; several threads would each make their own."""
+        if self._joint is not None and not is_intra:
+            _ = self._joint.features, self._joint.alone, self._seen.units
+        elif self._intra_classifier is not None and is_intra:
+            _ = self._intra
+        else:
+            _ = self._seen.rules
+
     def _score_intra(self, pairs: NDArray[np.int64]) -> Scores:
+        self._prepare(is_intra=True)
         return self._in_parts(self._intra_scores, pairs)
 
     def _score_inter(self, pairs: NDArray[np.int64]) -> Scores:
+        self._prepare(is_intra=False)
         return self._in_parts(self._inter_scores, np.sort(pairs, axis=1))
 
     def _in_parts(self, score: Callable[[Pairs], Scores], pairs: NDArray[np.int64]) -> Scores:
@@ -390,24 +417,25 @@ class Evidence(Model):
 
     def _intra_scores(self, pairs: Pairs) -> Scores:
         if self._intra_classifier is None:
-            return self._rules.intra_signal(pairs)
+            return self._seen.rules.intra_signal(pairs)
         return self._intra_classifier.score(matrix(self._intra.columns(pairs))).reshape(pairs.shape)
 
     def _inter_scores(self, pairs: Pairs) -> Scores:
         if self._joint is None:
-            return self._rules.inter_signal(pairs)
+            return self._seen.rules.inter_signal(pairs)
         score = self._joint.score(pairs)
-        score[self._units.clash(pairs.first, pairs.second)] = -DECIDED
-        score[self._units.same(pairs.first, pairs.second)] = DECIDED
+        score[self._seen.units.clash(pairs.first, pairs.second)] = -DECIDED
+        score[self._seen.units.same(pairs.first, pairs.second)] = DECIDED
         return score
 
     def _inter_probability(self, pairs: NDArray[np.int64]) -> Scores:
         """That of the plan; 0 where uniqueness forbids a pair, NaN where nothing was learned."""
         if self._joint is None:
             return super()._inter_probability(pairs)
+        self._prepare(is_intra=False)
         ordered = np.sort(pairs, axis=1)
         found = expit(self._in_parts(self._joint.planned, ordered))
-        found[self._units.clash(ordered[:, 0], ordered[:, 1])] = 0
+        found[self._seen.units.clash(ordered[:, 0], ordered[:, 1])] = 0
         return np.asarray(found)
 
     # ---- matching --------------------------------------------------------------------------------------
@@ -422,9 +450,8 @@ class Evidence(Model):
 
     def candidates(self, layer_a: int, layer_b: int, k: int) -> Candidates:
         """The best k partners of every open node, from both sides, best first."""
-        if self._matching is None:
-            return no_candidates(self.graph)
-        return self._matching.candidates(layer_a, layer_b, k)
+        graph, matching = self.graph, self._seen.matching
+        return no_candidates(graph) if matching is None else matching.candidates(layer_a, layer_b, k)
 
     def explain(self, first: int, second: int) -> Explanation:
         """Why the pair has its probability; reasons are sums over related features.
@@ -432,7 +459,8 @@ class Evidence(Model):
         SettingError if both nodes are in one layer.
         """
         (found,) = self.explain_many(np.array([[first, second]], dtype=np.int64))
-        return found if self._matching is None else self._matching.with_names(found)
+        matching = self._seen.matching
+        return found if matching is None else matching.with_names(found)
 
     def explain_many(self, pairs: NDArray[np.integer[Any]]) -> list[Explanation]:
         """As `explain`, for (k, 2) pairs at once, which is far quicker; shared neighbours are counted, not named.
@@ -440,14 +468,15 @@ class Evidence(Model):
         SettingError if both nodes of a pair are in one layer.
         """
         check_two_layers(self.graph, pairs)
-        return unexplained(pairs) if self._matching is None else self._matching.explain(pairs)
+        matching = self._seen.matching
+        return unexplained(pairs) if matching is None else matching.explain(pairs)
 
     # ---- saving ----------------------------------------------------------------------------------------
 
     def _state(self) -> Arrays:
         state: Arrays = {"prior": self._prior, **self._curve_arrays()}
-        if self._anchored:
-            state |= {_ANCHORED + key: array for key, array in self._anchored._state().items()}
+        if self.anchored:
+            state |= {_ANCHORED + key: array for key, array in self.anchored._state().items()}
         parts: dict[str, Arrays] = {f"round.{n}.": each.to_arrays() for n, each in enumerate(self._rounds)}
         if self._others:
             parts["others."] = self._others.to_arrays()
@@ -461,7 +490,7 @@ class Evidence(Model):
         notes = {
             "validation": self._validation,
             "candidate_recall": self._recall,
-            "made_with": made_with(self._joint, self._intra),
+            "made_with": made_with(self._inter_details if self._joint else PLAIN, self._columns(self.graph)),
         }
         if self._attributes.comparisons:
             between = [str(each) for each in self._inter_attributes.comparisons]
@@ -469,7 +498,15 @@ class Evidence(Model):
             notes["candidate_recall_by"] = self._recall_by
         if self._details != PLAIN:
             notes["link_details"] = {"intra": asdict(self._details), "inter": asdict(self._inter_details)}
-        return {**notes, "anchored": self._anchored._notes()} if self._anchored else notes
+        return {**notes, ANCHORED: self.anchored._notes()} if self.anchored else notes
+
+    def _columns(self, graph: MultiplexGraph) -> dict[str, list[str]]:
+        """Names of the columns of both kinds of classifier."""
+        between = inter_column_names(graph, self._inter_details, self._inter_attributes) if self._joint else []
+        return {
+            "inter": between,
+            "intra": intra_column_names(graph, self._attributes, self._details, embedded=self._embedded is not None),
+        }
 
     def _restore(self, graph: MultiplexGraph, state: Arrays, notes: Mapping[str, Any]) -> None:
         self._prior = state["prior"]
@@ -479,8 +516,8 @@ class Evidence(Model):
         self._details, self._inter_details = (saved_details(details[kind]) for kind in ("intra", "inter"))
         baselines = {Rules.name}
         if self._settings.embeddings != "none":
-            self._anchored = Anchored(seed=self.seed).restore(graph, _part(state, _ANCHORED), notes["anchored"])
-            baselines.add(Anchored.name)
+            self._embedded = Embedded.from_arrays(graph, _part(state, _ANCHORED), notes[ANCHORED], self.seed)
+            baselines.add(ANCHORED)
         if self._settings.compare:
             self._attributes = Attributes.from_notes(graph, notes["attributes"])
             self._inter_attributes = self._attributes.only(notes["attributes"]["between_layers"])
@@ -496,15 +533,14 @@ class Evidence(Model):
         if bool(rounds) != bool(joint):
             raise ValueError("rounds and what they found go together, one is missing")
         if joint:
-            seen = Surroundings.of(graph, self._inter_details)
             last = (self._rounds[-1], self._others, self._inter_attributes)
-            self._joint = Joint.from_arrays(joint, graph, seen, self._prior, *last)
+            self._joint = Joint.from_arrays(joint, graph, self._inter_details, self._prior, *last)
         self._restore_curve(state)
         self._validation = checked_validation(notes["validation"], {self.name, *baselines})
         recall = notes["candidate_recall"]
         self._recall = None if recall is None else checked_share(recall, "candidate_recall")
         self._look_at(graph)
-        here = made_with(self._joint, self._intra)
+        here = made_with(self._inter_details if self._joint else PLAIN, self._columns(graph))
         check_made_with(notes["made_with"], here)
         self._check_classifiers(here["columns"])
 
@@ -544,15 +580,18 @@ def _check_same_layers(known: MultiplexGraph, graph: MultiplexGraph) -> None:
 # ---- what a saved model was made with, and bounds of its numbers: what does not fit is refused by name -------------
 
 
-def made_with(joint: Joint | None, intra: IntraFeatures) -> dict[str, Any]:
-    """Versions, constants that change features or candidates, and the columns of both kinds of classifier."""
+def made_with(between: LinkDetails, columns: Mapping[str, list[str]]) -> dict[str, Any]:
+    """Versions, constants that change features or candidates, and the columns of both kinds of classifier.
+
+    between     what of the links is looked at between layers
+    """
     return {
         "versions": {"mpxgat": __version__, **{name: version(name) for name in _LIBRARIES}},
         "constants": walks.constants()
-        | surroundings.constants(joint.features.surroundings.details if joint else PLAIN)
+        | surroundings.constants(between)
         | inter_features.constants()
         | linear.constants(),
-        "columns": {"inter": joint.features.names if joint else [], "intra": column_names(intra.columns)},
+        "columns": columns,
     }
 
 

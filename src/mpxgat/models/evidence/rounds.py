@@ -30,10 +30,9 @@ from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays
 from mpxgat.matching.plan import Plan, Rivals
 from mpxgat.metrics import auc
-from mpxgat.models.anchored import Anchored
 from mpxgat.models.evidence.attributes import NO_ATTRIBUTES, Attributes
 from mpxgat.models.evidence.classifier import Classifier, Hyperparameters, Scores
-from mpxgat.models.evidence.features import Features, matrix
+from mpxgat.models.evidence.features import Features, LinkDetails, matrix
 from mpxgat.models.evidence.inter_features import InterFeatures, PairArray, entries_at
 from mpxgat.models.evidence.linear import Exercise, Linear, column_sizes, mean_of, scores
 from mpxgat.models.evidence.scale import ANY_SHARE, Judged, Reading, Scale, fit_scale, likelihood, lonely_share
@@ -41,13 +40,12 @@ from mpxgat.models.evidence.surroundings import Surroundings
 from mpxgat.models.rules import Rules
 from mpxgat.pairs import KnownUnits, PairList, Pairs, pair_keys, unit_matrix, unit_sizes
 from mpxgat.system import side_by_side
-from mpxgat.training.links import BetweenLayers
 from mpxgat.training.parallel import Engine, results
 
 if TYPE_CHECKING:
     from mpxgat.models.evidence.model import EvidenceSettings
 
-EVIDENCE = "evidence"
+EVIDENCE, ANCHORED = "evidence", "anchored"  # not by their classes: one needs this module, the other torch
 FEWEST_LINKS = 30  # known: with fewer there is nothing to learn from
 _FEWEST_MISSED = 20  # links that are no candidates: the same
 _PLENTY, _FEWEST_FOLDS = 10_000, 2  # hidden links of a fold after which no more are learned from; folds are then fewer
@@ -115,29 +113,48 @@ class Round:
 class Joint:
     """What all rounds say about a graph.
 
-    features    as the last round sees them
-    last        that round
+    pairs       (m, 2) the candidates
+    layer       (n,) of every node
+    last        the last round
     others      for pairs that are no candidates; None for the last round's own
     log_odds    (m,) of the candidates, each for itself
-    plan        of the candidates
+    features    as the last round sees them: made by ``make_features`` when they are asked for
     """
 
-    def __init__(self, features: InterFeatures, last: Round, others: Round | None, log_odds: Scores):
-        self.features, self.last, self.others, self.log_odds = features, last, others or last, log_odds
-        self.plan = Rivals(features.pairs, features.layer).plan(log_odds)
+    def __init__(
+        self,
+        pairs: PairArray,
+        layer: NDArray[np.int32],
+        last: Round,
+        others: Round | None,
+        log_odds: Scores,
+        make_features: Callable[[], InterFeatures],
+    ):
+        self.pairs, self.layer, self.log_odds = pairs, layer, log_odds
+        self.last, self.others = last, others or last
+        self._make_features = make_features
 
-    @property
-    def pairs(self) -> PairArray:
-        """(m, 2) the candidates."""
-        return self.features.pairs
+    @classmethod
+    def of(cls, features: InterFeatures, last: Round, others: Round | None, log_odds: Scores) -> Joint:
+        """With features that are there already."""
+        return cls(features.pairs, features.layer, last, others, log_odds, partial(_themselves, features))
+
+    @cached_property
+    def features(self) -> InterFeatures:
+        """As the last round sees them."""
+        return self._make_features()
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Of the candidates."""
+        return Rivals(self.pairs, self.layer).plan(self.log_odds)
 
     @cached_property
     def alone(self) -> Numbers:
         """(n, L) the probability that a node has none of its candidates in a layer; 1 where there is none."""
-        layer = self.features.layer
-        alone = np.ones((len(layer), int(layer.max(initial=0)) + 1))
+        alone = np.ones((len(self.layer), int(self.layer.max(initial=0)) + 1))
         for side, value in enumerate(self.plan.alone):
-            alone[self.pairs[:, side], layer[self.pairs[:, 1 - side]]] = value
+            alone[self.pairs[:, side], self.layer[self.pairs[:, 1 - side]]] = value
         return alone
 
     def planned(self, pairs: Pairs) -> Scores:
@@ -157,7 +174,7 @@ class Joint:
 
     def _parts(self, pairs: Pairs) -> tuple[Scores, Labels, Scores]:
         """In the shape of the pairs, log-odds as if none were a candidate and which are; and the plan's of these."""
-        here, there = self.features.layer[pairs.first], self.features.layer[pairs.second]
+        here, there = self.layer[pairs.first], self.layer[pairs.second]
         odds = self.others.log_odds(matrix(self.features.columns(pairs))).reshape(pairs.shape)
         score = odds + np.log(self.alone[pairs.first, there]) + np.log(self.alone[pairs.second, here])
         place = entries_at(self._places, pairs).astype(np.int64)
@@ -179,13 +196,13 @@ class Joint:
         cls,
         arrays: Mapping[str, NDArray[Any]],
         graph: MultiplexGraph,
-        surroundings: Surroundings,
+        details: LinkDetails,
         prior: Numbers,
         last: Round,
         others: Round | None,
         attributes: Attributes = NO_ATTRIBUTES,
     ) -> Joint:
-        """What `to_arrays` gave; ValueError if it is not."""
+        """What `to_arrays` gave; ValueError if it is not. Candidates and their plan need no features."""
         pairs, log_odds = arrays["pairs"].astype(np.int64), arrays["log_odds"]
         before, probability = arrays["before.pairs"], arrays["before.probability"]
         units = KnownUnits.of(graph)
@@ -201,14 +218,32 @@ class Joint:
         if ((probability < 0) | (probability > 1)).any():
             raise ValueError("a probability of the round before lies outside 0 to 1")
         matching = _both_ways(before.astype(np.int64), probability, graph.n_nodes) if len(before) else None
-        features = InterFeatures(graph, surroundings, prior, matching, pairs, attributes=attributes)
-        return cls(features, last, others, log_odds)
+        make = partial(_features_again, graph, details, prior, matching, pairs, attributes)
+        return cls(pairs, graph.node_layer, last, others, log_odds, make)
 
     @cached_property
     def _places(self) -> sparse.csr_array:
         """(n, n) where a candidate stands in the list, counted from 1."""
-        n = len(self.features.layer)
+        n = len(self.layer)
         return sparse.csr_array((np.arange(1, len(self.pairs) + 1), tuple(self.pairs.T)), shape=(n, n))
+
+
+def _themselves(features: InterFeatures) -> InterFeatures:
+    """A function of this module, as models are sent to workers."""
+    return features
+
+
+def _features_again(
+    graph: MultiplexGraph,
+    details: LinkDetails,
+    prior: Numbers,
+    matching: sparse.csr_array | None,
+    pairs: PairArray,
+    attributes: Attributes,
+) -> InterFeatures:
+    """Of candidates that were found before."""
+    around = Surroundings.of(graph, details)
+    return InterFeatures(graph, around, prior, matching, pairs, attributes=attributes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +281,7 @@ def apply_rounds(
     for each in rounds:
         features = InterFeatures(graph, surroundings, prior, matching, candidates, attributes=attributes)
         log_odds = each.scale.apply(Look(features).score(each.classifier.score))
-        joint = Joint(features, each, others, log_odds)
+        joint = Joint.of(features, each, others, log_odds)
         matching = soft_matching(joint.pairs, joint.plan.probability, graph.n_nodes)
     return joint
 
@@ -396,7 +431,7 @@ def learn_inter(
     if last is None:
         return None
     others = _learn_others(graph, views, further, last.looks, seed, settings.inter_hyperparameters)
-    joint = Joint(last.looks[-1].features, rounds[-1], others, last.log_odds[-1])
+    joint = Joint.of(last.looks[-1].features, rounds[-1], others, last.log_odds[-1])
     validation = last.validation(views, further, others, embed)
     return LearnedInter(tuple(rounds), others, joint, validation, last.recall, last.recall_by, last.likelihood)
 
@@ -510,16 +545,16 @@ class _Learned:
 
         (But for the one classifier of pairs that are no candidates, which has learned from a part of them.)
         """
-        found: dict[str, list[float]] = {EVIDENCE: [], Anchored.name: [], Rules.name: []}
+        found: dict[str, list[float]] = {EVIDENCE: [], ANCHORED: [], Rules.name: []}
         parts = zip(views, further, self.looks, self.classifiers, self.log_odds, strict=False)
         for view, non_links, look, classifier, log_odds in parts:
             if len(view.positives) and len(non_links):
                 alone = Round(classifier, self.round.scale)
-                ours, rules = Joint(look.features, alone, others, log_odds), Rules().fit(view.graph)
+                ours, rules = Joint.of(look.features, alone, others, log_odds), Rules().fit(view.graph)
                 both, vectors = (view.positives, non_links), embed(view.graph)
                 found[EVIDENCE].append(auc(*(ours.score(PairList(pairs)) for pairs in both)))
                 if vectors is not None:
-                    found[Anchored.name].append(auc(*(PairList(pairs).dots(vectors) for pairs in both)))
+                    found[ANCHORED].append(auc(*(PairList(pairs).dots(vectors) for pairs in both)))
                 found[Rules.name].append(auc(*(rules.score(pairs) for pairs in both)))
         return {name: float(np.mean(values)) for name, values in found.items() if values and len(views) > 1}
 
@@ -561,6 +596,8 @@ def _view_bytes(graph: MultiplexGraph) -> int:
 
 def _further_pairs(graph: MultiplexGraph, view: View, non_links: int, rng: np.random.Generator) -> PairArray:
     """(k, 2) random open pairs of a view, at least one end touched, that are no links: most pairs are no candidates."""
+    from mpxgat.training.links import BetweenLayers  # which imports torch: not to read a model
+
     nodes = np.flatnonzero(view.touched)
     drawn = BetweenLayers(graph.node_layer[nodes], graph.unit[nodes]).draw(non_links * len(view.positives), rng)
     pairs = np.sort(nodes[drawn], axis=1)

@@ -16,16 +16,14 @@ from numpy.typing import NDArray
 
 from mpxgat.graph import MultiplexGraph
 from mpxgat.metrics import auc
-from mpxgat.models.anchored import Anchored
 from mpxgat.models.evidence.attributes import NO_ATTRIBUTES, Attributes
 from mpxgat.models.evidence.classifier import Classifier, Hyperparameters, Scores
 from mpxgat.models.evidence.features import Features, LinkDetails, matrix_of
 from mpxgat.models.evidence.intra_features import IntraFeatures
-from mpxgat.models.evidence.rounds import EVIDENCE, FEWEST_LINKS
+from mpxgat.models.evidence.rounds import ANCHORED, EVIDENCE, FEWEST_LINKS
 from mpxgat.models.evidence.walks import short_walks
 from mpxgat.models.rules import Rules
 from mpxgat.pairs import PairList
-from mpxgat.training.links import WithinLayers
 from mpxgat.training.parallel import Engine, results
 
 if TYPE_CHECKING:
@@ -124,6 +122,8 @@ def _intra_fold(
     task: tuple[HiddenIntra, np.random.Generator],
 ) -> Fold:
     """What was hidden, and non-links of the same layers."""
+    from mpxgat.training.links import WithinLayers  # which imports torch: not to read a model
+
     hidden, rng = task
     links = _some(hidden.positives, rng)
     non_links = WithinLayers.of(graph).draw(settings.non_links * len(links), rng)
@@ -134,7 +134,7 @@ def _intra_fold(
     features = IntraFeatures(hidden.graph, short_walks(hidden.graph), vectors, attributes, details)
     baselines = {Rules.name: Rules().fit(hidden.graph).score(pairs)}
     if vectors is not None:
-        baselines = {Anchored.name: PairList(pairs).dots(vectors), **baselines}
+        baselines = {ANCHORED: PairList(pairs).dots(vectors), **baselines}
     return Fold(matrix_of(features.columns, pairs), label, baselines)
 
 

@@ -1,32 +1,5 @@
 // The page: what the address names is shown; going somewhere means changing the address.
 
-const MOST_SUGGESTED = 5;
-
-// Nodes to begin with: probable matches, then those in most layers with most links.
-function suggestions(network) {
-  const found = new Set();
-  if (network.candidates) {
-    for (let row = 0; row < network.candidates.probability.length && found.size < 3; row += 1) {
-      found.add(network.candidates.pairs[2 * row]);
-    }
-  }
-  const best = [];
-  const weight = Float64Array.from(network.ids, (_, node) => network.copies(node).length * 1e6 + network.degree(node));
-  const seen = new Set();
-  for (const node of Array.from(weight.keys()).sort((a, b) => weight[b] - weight[a] || a - b)) {
-    if (best.length >= MOST_SUGGESTED - found.size) break;
-    if (!seen.has(network.unit[node])) best.push(node);
-    seen.add(network.unit[node]);
-  }
-  return [...found, ...best];
-}
-
-function startPage(network) {
-  const list = html("ul", { class: "ex-names" });
-  for (const node of suggestions(network)) list.append(html("li", {}, nodeInLayer(network, node)));
-  return network.size ? [quiet("p", "Some to begin with:"), list] : [quiet("p", "The network has no node.")];
-}
-
 function knownCounterparts(network, node) {
   const copies = Array.from(network.copies(node)).filter((copy) => copy !== node);
   if (!copies.length) return quiet("p", "No known counterpart in another layer.");

@@ -1,0 +1,1 @@
+"""What the documents promise a person with a task, from their files to the answer."""
