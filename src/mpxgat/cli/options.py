@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 import tomllib
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -46,21 +47,40 @@ def import_own(named: str) -> str:
     """
     if "" not in sys.path:
         sys.path.append("")  # last, so that no file in the folder takes the place of an installed package
+    module = named.partition(":")[0]
     try:
-        import_module(named.partition(":")[0])
-    except (ImportError, ValueError) as problem:
-        raise SettingError(f"cannot import {quoted(named)} ({printable(problem, 200)})") from None
+        import_module(module)
+    except (ImportError, ValueError, TypeError) as problem:
+        hint = ""
+        if not module or (isinstance(problem, ModuleNotFoundError) and problem.name == module.partition(".")[0]):
+            hint = ", expected package.module:Name, the module installed or in the current folder"
+        raise SettingError(f"cannot import {quoted(named)} ({printable(problem, 200)}){hint}") from None
+    except Exception as problem:  # whatever goes wrong in it is the module's own
+        raise SettingError(f"cannot import {quoted(named)}: {_told(problem)}") from None
     return named
 
 
-def _own_model(name: str | None) -> str | None:
-    return name if name is None or ":" not in name else import_own(name)
+def _told(problem: Exception) -> str:
+    """What a module of the user's own raised, and where."""
+    if isinstance(problem, SyntaxError):
+        place = f"{problem.filename}:{problem.lineno}"
+        return f"{printable(place, 300)}: {type(problem).__name__}: {printable(problem.msg, 200)}"
+    frame = traceback.extract_tb(problem.__traceback__)[-1]
+    place = f"{frame.filename}:{frame.lineno}"
+    return f"{printable(place, 300)}: {type(problem).__name__}: {printable(problem, 200)}"
+
+
+def own_model(context: typer.Context, name: str | None) -> str | None:
+    """What ``--model`` names, imported if it is the user's own."""
+    if name is None or ":" not in name or context.resilient_parsing:  # which is when a shell completes a line
+        return name
+    return import_own(name)
 
 
 def model_option(default: str) -> Any:
     """The option ``--model``; a command gives None for it, and `chosen_model` what to take then."""
     text = "A model's name, or package.module:Class for one of your own (found in the current folder too)."
-    return typer.Option("--model", metavar="NAME", help=text, show_default=default, callback=_own_model)
+    return typer.Option("--model", metavar="NAME", help=text, show_default=default, callback=own_model)
 
 
 VersionOption = Annotated[
@@ -74,7 +94,7 @@ ImportOption = Annotated[
 ]
 OwnModelArgument = Annotated[
     str,
-    typer.Argument(metavar="MODEL", help="A model's name, or package.module:Class of your own.", callback=_own_model),
+    typer.Argument(metavar="MODEL", help="A model's name, or package.module:Class of your own.", callback=own_model),
 ]
 DataArgument = Annotated[
     str, typer.Argument(metavar="DATA", help="A data set's name (see `mpxgat datasets`) or a file.")
@@ -357,7 +377,18 @@ def load_matcher(run: Path) -> tuple[Matcher, str]:
 
 def chosen_model(name: str | None, config: Path | None, default: str) -> str:
     """The model named by ``--model``, or else by the file of settings, or else the default."""
-    return name or (None if config is None else _read_config(config)[0]) or default
+    if name is None and config is not None:
+        name = _read_config(config)[0]
+        check_named_again(name)
+    return name or default
+
+
+def check_named_again(name: str | None) -> None:
+    """SettingError for a model of the user's own that only a file names."""
+    if name is not None and ":" in name:
+        from mpxgat.models.base import check_imported
+
+        check_imported(name)
 
 
 def parse_settings(

@@ -17,6 +17,7 @@ from mpxgat.errors import InputError, MpxgatError, SettingError, quoted
 from mpxgat.experiments.graphs import TOP_LAYERS, GraphSpec
 from mpxgat.experiments.records import CellKey, cell_key
 from mpxgat.io.files import read_toml
+from mpxgat.models.base import check_imported
 from mpxgat.splits import protocol_text
 
 CONFIGS = Path(__file__).parent / "configs"  # part of the package, so that an installed one has them too
@@ -288,6 +289,7 @@ def check_experiment(experiment: Experiment) -> None:
     for cell in experiment.cells:
         try:
             cell.graph.check()
+            check_imported(cell.model)
             cell.key(experiment.protocol, 0)
         except MpxgatError as problem:
             raise InputError(f"{_described(cell)}: {problem}", experiment.path) from None
