@@ -77,6 +77,11 @@ def own_model(context: typer.Context, name: str | None) -> str | None:
     return import_own(name)
 
 
+def own_models(context: typer.Context, names: list[str] | None) -> list[str]:
+    """The same of several."""
+    return [str(own_model(context, name)) for name in names or ()]
+
+
 def model_option(default: str) -> Any:
     """The option ``--model``; a command gives None for it, and `chosen_model` what to take then."""
     text = "A model's name, or package.module:Class for one of your own (found in the current folder too)."
@@ -110,6 +115,10 @@ DirectedOption = Annotated[
 ]
 FormatOption = Annotated[
     str | None, typer.Option("--format", help="The file's format, if the suffix does not determine it.")
+]
+LayoutOption = Annotated[
+    str | None,
+    typer.Option("--format", help="Of the table: markdown, latex (booktabs) or csv; else the output's suffix tells."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 
