@@ -21,6 +21,7 @@ from mpxgat.cli.explain import explain
 from mpxgat.cli.explore import explore
 from mpxgat.cli.info import info
 from mpxgat.cli.match import match
+from mpxgat.cli.models import models
 from mpxgat.cli.options import ImportOption, VersionOption, import_own
 from mpxgat.cli.output import all_output_written, print_error, print_note, show_warnings_as_notes
 from mpxgat.cli.predict import predict
@@ -44,7 +45,7 @@ app = typer.Typer(
 )
 for verb in (
     info, convert, split, train, embed, predict, match, explain, explore, evaluate, report, record, results, tune,
-    audit, check_model, datasets, demo,
+    audit, check_model, models, datasets, demo,
 ):  # fmt: skip
     app.command(verb.__name__.replace("_", "-"))(verb)
 app.add_typer(benchmark.app, name="benchmark")

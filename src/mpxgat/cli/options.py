@@ -82,10 +82,26 @@ def own_models(context: typer.Context, names: list[str] | None) -> list[str]:
     return [str(own_model(context, name)) for name in names or ()]
 
 
+def complete_models(incomplete: str) -> list[str]:
+    """For the completion of a shell: the names of models that begin so."""
+    from mpxgat.models import model_names
+
+    return [name for name in model_names() if name.startswith(incomplete)]
+
+
+def complete_data(incomplete: str) -> list[str]:
+    """For the completion of a shell: data sets whose names begin so; files are the shell's own affair."""
+    from mpxgat.datasets import names
+
+    return [name for name in names() if name.startswith(incomplete)]
+
+
 def model_option(default: str) -> Any:
     """The option ``--model``; a command gives None for it, and `chosen_model` what to take then."""
     text = "A model's name, or package.module:Class for one of your own (found in the current folder too)."
-    return typer.Option("--model", metavar="NAME", help=text, show_default=default, callback=own_model)
+    return typer.Option(
+        "--model", metavar="NAME", help=text, show_default=default, callback=own_model, autocompletion=complete_models
+    )
 
 
 VersionOption = Annotated[
@@ -102,7 +118,10 @@ OwnModelArgument = Annotated[
     typer.Argument(metavar="MODEL", help="A model's name, or package.module:Class of your own.", callback=own_model),
 ]
 DataArgument = Annotated[
-    str, typer.Argument(metavar="DATA", help="A data set's name (see `mpxgat datasets`) or a file.")
+    str,
+    typer.Argument(
+        metavar="DATA", help="A data set's name (see `mpxgat datasets`) or a file.", autocompletion=complete_data
+    ),
 ]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `mpxgat train` made.")]
 DirectedOption = Annotated[
