@@ -12,6 +12,7 @@ import typer
 from mpxgat.cli import benchmark
 from mpxgat.cli.audit import audit
 from mpxgat.cli.check_model import check_model
+from mpxgat.cli.completion import answer_shells, completion
 from mpxgat.cli.convert import convert
 from mpxgat.cli.datasets import datasets
 from mpxgat.cli.demo import demo
@@ -45,7 +46,7 @@ app = typer.Typer(
 )
 for verb in (
     info, convert, split, train, embed, predict, match, explain, explore, evaluate, report, record, results, tune,
-    audit, check_model, models, datasets, demo,
+    audit, check_model, models, datasets, demo, completion,
 ):  # fmt: skip
     app.command(verb.__name__.replace("_", "-"))(verb)
 app.add_typer(benchmark.app, name="benchmark")
@@ -72,6 +73,7 @@ def main() -> None:
 
 def _run() -> None:
     try:
+        answer_shells()
         with all_output_written():
             app()
     except MpxgatError as problem:

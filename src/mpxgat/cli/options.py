@@ -90,10 +90,17 @@ def complete_models(incomplete: str) -> list[str]:
 
 
 def complete_data(incomplete: str) -> list[str]:
-    """For the completion of a shell: data sets whose names begin so; files are the shell's own affair."""
+    """For the completion of a shell: data sets and files whose names begin so."""
     from mpxgat.datasets import names
 
-    return [name for name in names() if name.startswith(incomplete)]
+    folder, start = os.path.split(incomplete)
+    try:
+        with os.scandir(folder or ".") as entries:
+            files = [entry.name + "/" * entry.is_dir() for entry in entries if entry.name.startswith(start)]
+    except OSError:
+        files = []
+    found = sorted(os.path.join(folder, name) for name in files if start or not name.startswith("."))
+    return [*(name for name in names() if name.startswith(incomplete)), *found]
 
 
 def model_option(default: str) -> Any:
