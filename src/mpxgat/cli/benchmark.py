@@ -428,12 +428,13 @@ def _progress(keys: Sequence[CellKey], jobs: int, *, quiet: bool = False) -> Ite
 @contextmanager
 def _bar(keys: Sequence[CellKey], jobs: int) -> Iterator[Callable[[Event], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.table import Column
 
     columns = (
         BarColumn(bar_width=20),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
+        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
     )
     with Progress(*columns, console=console_for(sys.stderr), transient=True) as bar:
         task = bar.add_task("", total=len(keys))

@@ -111,7 +111,7 @@ def _fit_again(model: Model) -> HeldOut:
     from mpxgat.training.parallel import Session
 
     split = validation_split(model.graph, "marked", model.seed)
-    with training_progress() as shown, progress("fitting a second time, some links hidden"):
+    with training_progress("fitting a second time, some links hidden") as shown:
         again = make_model(model.name, seed=model.seed, **model.settings).fit(split.train, Session(report=shown))
     return HeldOut(again, split, model.graph, refitted=True)
 
