@@ -62,6 +62,7 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "own_model.py").write_text(SOURCE)
     (tmp_path / "broken.py").write_text("\n1 / 0\n")
     (tmp_path / "no_python.py").write_text("this is no python\n")
+    (tmp_path / "refuses.py").write_text("raise ValueError('not today')\n")
     (tmp_path / "needs_more.py").write_text("import not_there\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -109,7 +110,8 @@ def test_it_is_evaluated_and_recorded_and_part_of_an_experiment(here):
     ("name", "said"),
     [
         ("nowhere:Mine", "cannot import 'nowhere:Mine' (No module named 'nowhere'), expected package.module:Name"),
-        (":Mine", "expected package.module:Name"),
+        (":Mine", "cannot import ':Mine', expected package.module:Name"),
+        ("refuses:Mine", "refuses.py:1: ValueError: not today"),
         ("broken:Mine", "broken.py:2: ZeroDivisionError: division by zero"),
         ("no_python:Mine", "no_python.py:1: SyntaxError: "),
         ("needs_more:Mine", "cannot import 'needs_more:Mine' (No module named 'not_there')"),
@@ -177,3 +179,13 @@ def test_a_report_takes_the_runs_model_named_again(here):
     done = run(*report, "--model", "own_model:Busy")
     assert done.exit_code == 0, done.output
     assert "own_model:Busy" in (here / "page.html").read_text()
+
+
+def test_cut_short_it_says_how_to_go_on_with_the_model(here, monkeypatch):
+    def interrupted(self, graph, session):
+        raise KeyboardInterrupt
+
+    run("models", "own_model:Mine")
+    monkeypatch.setattr(sys.modules["own_model"].Mine, "fit", interrupted)
+    stopped = run("train", "net.parquet", "-o", "run", "--model", "own_model:Mine")
+    assert "continue with: mpxgat train net.parquet -o run --model own_model:Mine --resume\n" in stopped.stderr

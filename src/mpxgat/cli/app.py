@@ -106,7 +106,7 @@ def _end_with(problem: MpxgatError, *, as_json: bool) -> NoReturn:
 
 
 def _end_with_usage(problem: Any) -> NoReturn:
-    command = getattr(problem.ctx, "command_path", "mpxgat")
+    command = getattr(getattr(problem, "ctx", None), "command_path", "mpxgat")
     print_json_error(UsageError(problem.format_message()), f"see {command} --help")
     sys.exit(2)
 

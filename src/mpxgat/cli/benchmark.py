@@ -168,19 +168,7 @@ def sweep(
     chosen = [_one_of(STUDIES, name, "study") for name in study or STUDIES]
     runs_on = chosen_engine(engine, address, workers, jobs)
     request = _Request(
-        seeds,
-        first_seed,
-        quick,
-        runs_on,
-        results,
-        "sweep.jsonl",
-        recorded,
-        output,
-        into,
-        json,
-        model or (),
-        layout,
-        charts,
+        seeds, first_seed, quick, runs_on, results, "sweep.jsonl", recorded, output, into, json, model, layout, charts
     )
     _run(_experiments([CONFIGS / f"{name}.toml" for name in chosen], request), request)
 
@@ -209,19 +197,7 @@ def run(
     """Experiments of your own, each a TOML file."""
     runs_on = chosen_engine(engine, address, workers, jobs)
     request = _Request(
-        seeds,
-        first_seed,
-        quick,
-        runs_on,
-        results,
-        "run.jsonl",
-        recorded,
-        output,
-        into,
-        json,
-        model or (),
-        layout,
-        charts,
+        seeds, first_seed, quick, runs_on, results, "run.jsonl", recorded, output, into, json, model, layout, charts
     )
     _run(_experiments(config, request), request)
 

@@ -13,7 +13,7 @@ _PROGRAM, _VARIABLE = "mpxgat", "_MPXGAT_COMPLETE"  # by the variable the shell 
 
 
 class Shell(StrEnum):
-    """Shells that have a script; the list is typer's, but for those of Windows."""
+    """Shells that typer has a script for, but for those of Windows."""
 
     bash = "bash"
     zsh = "zsh"
@@ -21,7 +21,7 @@ class Shell(StrEnum):
 
 
 def completion(shell: Annotated[Shell, typer.Argument(help="The shell that is to complete.")]) -> None:
-    """Print what a shell needs to complete this program's words; the first lines say where to put it."""
+    """Print what a shell needs to complete this program's words; the first line says where to put it."""
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     script = get_completion_script(prog_name=_PROGRAM, complete_var=_VARIABLE, shell=shell.value)

@@ -48,12 +48,14 @@ def import_own(named: str) -> str:
     if "" not in sys.path:
         sys.path.append("")  # last, so that no file in the folder takes the place of an installed package
     module = named.partition(":")[0]
+    expected = "expected package.module:Name, the module installed or in the current folder"
+    if not all(module.split(".")):
+        raise SettingError(f"cannot import {quoted(named)}, {expected}")
     try:
         import_module(module)
-    except (ImportError, ValueError, TypeError) as problem:
-        hint = ""
-        if not module or (isinstance(problem, ModuleNotFoundError) and problem.name == module.partition(".")[0]):
-            hint = ", expected package.module:Name, the module installed or in the current folder"
+    except ImportError as problem:
+        absent = isinstance(problem, ModuleNotFoundError) and f"{module}.".startswith(f"{problem.name}.")
+        hint = f", {expected}" if absent else ""  # else it is the module that misses something
         raise SettingError(f"cannot import {quoted(named)} ({printable(problem, 200)}){hint}") from None
     except Exception as problem:  # whatever goes wrong in it is the module's own
         raise SettingError(f"cannot import {quoted(named)}: {_told(problem)}") from None
@@ -413,17 +415,11 @@ def load_matcher(run: Path) -> tuple[Matcher, str]:
 def chosen_model(name: str | None, config: Path | None, default: str) -> str:
     """The model named by ``--model``, or else by the file of settings, or else the default."""
     if name is None and config is not None:
-        name = _read_config(config)[0]
-        check_named_again(name)
-    return name or default
-
-
-def check_named_again(name: str | None) -> None:
-    """SettingError for a model of the user's own that only a file names."""
-    if name is not None and ":" in name:
         from mpxgat.models.base import check_imported
 
-        check_imported(name)
+        name = _read_config(config)[0]
+        check_imported(name)  # what only a file names is not imported
+    return name or default
 
 
 def parse_settings(

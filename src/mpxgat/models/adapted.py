@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -133,9 +133,7 @@ class _Brought:
 
     def with_defaults(self, settings: Mapping[str, Any]) -> _Brought:
         """The same with other defaults."""
-        return _Brought(
-            self.kind, self.given, self.settings(settings), self.seeded, learned_on=self.learned_on, cosine=self.cosine
-        )
+        return replace(self, defaults=self.settings(settings))
 
     def settings(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
         """The defaults, or what was chosen instead; SettingError for a name or a type that does not fit."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from mpxgat.models.base import Model, make_model
 
-# A line of a docstring about one setting or several: "lr, epochs    Adam, and its largest number of epochs".
+# A line of a docstring about one setting or several: "lr, epochs    Adam's learning rate; epochs at most".
 _ENTRY = re.compile(r"(?P<names>\w+(?:, \w+)*) {2,}(?P<meaning>\S.*)")
 _KINDS = {"int": "whole number", "float": "number", "str": "text", "bool": "true or false", "None": "none"}
 

@@ -523,7 +523,8 @@ def learn_parts(parts: Sequence[Part], session: Session, batches: str) -> list[T
             died = f"{part.label}: the process that trained it died"
             trained = result_of(futures[number], died, " A run in a folder continues with --resume")
             outcome = trained.outcome
-            stalled = outcome.epochs - outcome.best_epoch if outcome.epochs < part.schedule.epochs else None
+            early = outcome.best_value is not None and outcome.epochs < part.schedule.epochs
+            stalled = outcome.epochs - outcome.best_epoch if early else None
             report = EpochReport(outcome.epochs, outcome.epochs, float("nan"), outcome.best_value, {}, stalled)
             session.report(part.label, report)
             results.append(trained)
