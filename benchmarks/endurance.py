@@ -24,7 +24,8 @@ from tests.endurance.fuzzing import fuzz, hostile
 from tests.endurance.outcome import Failure, Outcome
 from tests.endurance.works import WORKS, Stage, stage
 
-from mpxgat.experiments.tables import markdown_lines, write_section
+from mpxgat.experiments.layouts import markdown_lines
+from mpxgat.experiments.tables import write_section
 from mpxgat.io.files import append_json_line, read_json_lines
 
 SECTION = "endurance"

@@ -40,3 +40,15 @@ def test_values_that_have_no_text_are_shown_all_the_same():
         deep = [deep]
     assert quoted(10**10_000) == "'(int too long to be shown)'"
     assert quoted(deep) == "'(list too long to be shown)'"
+
+
+@pytest.mark.parametrize(
+    ("message", "hint"),
+    [
+        ("lr is 0, expected a number above 0", "expected a number above 0"),
+        ("no model 'rule'; did you mean rules? known are rules", "did you mean rules? known are rules"),
+        ("no such file", None),
+    ],
+)
+def test_what_to_do_can_be_read_alone(message, hint):
+    assert MpxgatError(message).hint == InputError(message, "a.csv", 3).hint == hint

@@ -23,6 +23,7 @@ _ROOM_OF = {
     "MpxgatError": "errors",
     "MultiplexGraph": "graph",
     "Node": "graph",
+    "adapt": "models.adapted",
     "encode_features": "features",
     "evaluate": "evaluation",
     "from_networkx": "io",
@@ -46,6 +47,7 @@ __all__ = [
     "MpxgatError",
     "MultiplexGraph",
     "Node",
+    "adapt",
     "compare",
     "datasets",
     "encode_features",
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
     from mpxgat.graph import MultiplexGraph, Node
     from mpxgat.io import from_networkx, from_pyg, read, to_networkx, to_pyg, write
     from mpxgat.models import load_model, make_model, register_model
+    from mpxgat.models.adapted import adapt
     from mpxgat.models.anchored import Anchored
     from mpxgat.models.auto import Auto
     from mpxgat.models.evidence.model import Evidence

@@ -15,16 +15,24 @@ And one warning: DataWarning, for data that was read though not all of it was us
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable
 from os import PathLike
 
 _SHOWN_CHARACTERS = 60
 _MESSAGE_CHARACTERS = 1000
+_HINT = re.compile(r"; (.+)|, (expected .+)")  # as messages are written: what was found, then what to do
 
 
 class MpxgatError(Exception):
     """Base of all errors that a user can mend."""
+
+    @property
+    def hint(self) -> str | None:
+        """The part of the message that says what was expected or what to do; None if it says neither."""
+        found = _HINT.search(printable(self, _MESSAGE_CHARACTERS))
+        return None if found is None else found[1] or found[2]
 
 
 class InputError(MpxgatError):

@@ -1,5 +1,6 @@
 """The contract of the command line: exit codes, one line for an error, no traceback, a quick start."""
 
+import json
 import os
 import subprocess
 import sys
@@ -63,17 +64,37 @@ def test_start_is_quick_because_nothing_heavy_is_imported():
     ],
     ids=["absent", "empty", "short line", "bad weight", "encoding"],
 )
-@pytest.mark.parametrize("json", [(), ("--json",)], ids=["table", "json"])
-def test_bad_input_is_one_line_and_exit_code_2(tmp_path, content, said, json):
+@pytest.mark.parametrize("as_json", [False, True], ids=["table", "json"])
+def test_bad_input_is_one_line_and_exit_code_2(tmp_path, content, said, as_json):
     path = tmp_path / "bad.edges"
     if content is not None:
         path.write_bytes(content)
-    result = run("info", str(path), *json)
+    result = run("info", str(path), *["--json"] * as_json)
     assert result.returncode == 2
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1
-    assert result.stderr.startswith(f"error: {path}")
-    assert said in result.stderr
+    if as_json:
+        told = json.loads(result.stderr)
+        assert list(told)[:4] == ["error", "hint", "kind", "path"]
+        assert (told["kind"], told["path"]) == ("InputError", str(path))
+        assert said in told["error"]
+    else:
+        assert result.stderr.startswith(f"error: {path}")
+        assert said in result.stderr
+
+
+def test_with_json_wrong_usage_and_wrong_settings_are_objects_too():
+    usage = run("evaluate", "aucs", "--seeds", "none", "--json")
+    assert (usage.returncode, usage.stdout) == (2, "")
+    told = json.loads(usage.stderr)
+    assert told["kind"] == "UsageError"
+    assert told["hint"].startswith("see ")
+    assert told["hint"].endswith(" evaluate --help")
+    assert "--seeds" in told["error"]
+    setting = json.loads(run("evaluate", "aucs", "--model", "rule", "--json").stderr)
+    assert setting["error"].startswith("no model 'rule'; ")
+    assert setting["hint"].startswith("did you mean rules?")
+    assert run("info", "--json", "--help").returncode == 0
 
 
 def test_control_characters_of_a_file_do_not_reach_the_terminal(tmp_path):
@@ -121,11 +142,12 @@ def test_an_interrupt_is_exit_code_130(monkeypatch, capsys):
     result = CliRunner().invoke(app, ["info", "aucs"])
     assert result.exit_code == 130
     assert result.output == ""
-    monkeypatch.setattr(sys, "argv", ["mpxgat", "info", "aucs"])
-    with pytest.raises(SystemExit) as end:
-        main()
-    assert end.value.code == 130
-    assert capsys.readouterr() == ("", "stopped\n")
+    for arguments in (["aucs"], ["aucs", "--json"]):
+        monkeypatch.setattr(sys, "argv", ["mpxgat", "info", *arguments])
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert end.value.code == 130
+        assert capsys.readouterr() == ("", "stopped\n")
 
 
 def test_running_out_of_memory_is_one_line_and_exit_code_2(monkeypatch, capsys):
@@ -171,7 +193,7 @@ def test_other_mistakes_of_ours_keep_their_traceback(monkeypatch):
 
 
 def test_an_interrupt_before_the_command_begins_is_exit_code_130(monkeypatch, capsys):
-    def interrupted():
+    def interrupted(**more):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("mpxgat.cli.app.app", interrupted)
@@ -189,7 +211,11 @@ def test_a_result_that_cannot_be_written_is_one_line_and_exit_code_2(arguments):
             [*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False
         )
     assert result.returncode == 2
-    assert result.stderr == "error: cannot write the result: No space left on device\n"
+    said = "cannot write the result: No space left on device"
+    if "--json" in arguments:
+        assert json.loads(result.stderr) == {"error": said, "hint": None, "kind": "OutputError"}
+    else:
+        assert result.stderr == f"error: {said}\n"
 
 
 def test_the_package_is_the_command_too():

@@ -297,3 +297,49 @@ def test_few_anchors_known(config):
     row = next(line for line in table.splitlines() if "| rules |" in line)
     assert [cell.strip() == "–" for cell in row.split("|")[5:9]] == [True, False, False, False]
     assert {json.loads(line)["key"]["protocol"] for line in lines()} == {"anchors 0.3"}
+
+
+class TestTables:
+    """A further model, and tables in other formats."""
+
+    @pytest.fixture
+    def folder(self, tmp_path, monkeypatch):
+        (tmp_path / "mine.toml").write_text(
+            'title = "A & B"\nseeds = 2\n[[cell]]\nmodel = "rules"\nsocial = { people = 60, layers = 2 }\n'
+        )
+        monkeypatch.chdir(tmp_path)
+        return tmp_path
+
+    def test_one_more_model_stands_beside_those_of_the_experiment(self, folder):
+        done = run("benchmark", "run", "mine.toml", "--model", "degree", "--model", "rules", "--json")
+        rows = json.loads(done.stdout)["tables"][0]["rows"]
+        assert [(row["label"], row["seeds"]) for row in rows] == [("rules", [0, 1]), ("degree", [0, 1])]
+
+    def test_an_unknown_one_is_named(self, folder):
+        refused = run("benchmark", "run", "mine.toml", "--model", "degre")
+        assert "--model degre (degre on social(people=60,layers=2)): no model 'degre'" in str(refused.exception)
+
+    def test_formats(self, folder):
+        latex = run("benchmark", "run", "mine.toml", "--format", "latex").stdout
+        assert latex.startswith("\\begin{table}\n\\centering\n\\caption{A \\& B. ")
+        assert run("benchmark", "run", "mine.toml", "-o", "table.tex").exit_code == 0
+        assert (folder / "table.tex").read_text() == latex
+        shown = run("benchmark", "run", "mine.toml", "--format", "csv")
+        assert shown.stdout.splitlines()[0].startswith("data set,model,seeds,epochs,intra AUC,intra AUC sd,")
+        assert "Protocol marked, leak-free" in shown.stderr
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            (("--format", "word"), "no table format 'word'"),
+            (("--format", "csv", "--json"), "--format 'csv' beside --json"),
+            (("--format", "latex", "--into", "page.md"), "--into puts tables into Markdown"),
+            (("other.toml", "--format", "csv"), r"a CSV file holds one table, found 2 \(mine, other\)"),
+        ],
+    )
+    def test_what_does_not_go_together_is_told_first(self, folder, options, said):
+        (folder / "page.md").write_text("<!-- results mine: begin -->\n<!-- results mine: end -->\n")
+        (folder / "other.toml").write_text((folder / "mine.toml").read_text())
+        with pytest.raises(MpxgatError, match=said):
+            raise run("benchmark", "run", "mine.toml", *options).exception
+        assert not (folder / "mpxgat-results").exists()

@@ -20,7 +20,7 @@ def wrong_refusal(ended: Ended, *said: str) -> list[str]:
         problems.append(f"exit code {ended.code}, expected 2")
     if "Traceback" in ended.err or "Exception ignored" in ended.err:
         problems.append("a traceback")
-    elif not lines or not lines[-1].startswith(("error: ", "failed: ")):
+    elif not lines or not lines[-1].startswith(("error: ", "failed: ", '{"error": ')):  # the last with --json
         problems.append("no line that says what is wrong")
     elif sum(line.startswith("error: ") for line in lines) > 1:
         problems.append("more than one line of errors")

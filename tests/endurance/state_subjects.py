@@ -220,7 +220,7 @@ def _shown_trial(trial: Any) -> None:
 def _result_files() -> list[Subject]:
     from mpxgat.experiments.records import ResultsFile, cell_key
     from mpxgat.experiments.runner import run_cell
-    from mpxgat.experiments.tables import find_section, markdown_table
+    from mpxgat.experiments.tables import find_section, results_table
 
     def make(folder: Path, rng: Random) -> None:
         for name in ("rules", "mpxgat"):
@@ -229,7 +229,7 @@ def _result_files() -> list[Subject]:
 
     def read(folder: Path) -> None:
         records = ResultsFile(folder / "results.jsonl").read()
-        assert isinstance(markdown_table(records, "marked"), str)
+        assert isinstance(results_table(records, "marked"), str)
 
     def make_page(folder: Path, rng: Random) -> None:
         (folder / "page.md").write_text("# T\n<!-- results a: begin -->\n\nx\n<!-- results a: end -->\n")

@@ -6,7 +6,7 @@ import pytest
 
 from mpxgat.experiments.config import CONFIGS, read_config
 from mpxgat.experiments.records import ResultsFile, ResultsFolder
-from mpxgat.experiments.tables import make_table, markdown_table, write_section
+from mpxgat.experiments.tables import make_table, results_table, write_section
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "experiments" / "results"
@@ -31,7 +31,7 @@ def test_the_tables_are_those_of_the_recorded_results(protocol, page):
     before = page.read_text()
     records = [record for file in sorted(RESULTS.glob("*.jsonl")) for record in ResultsFile(file).read()]
     assert records
-    write_section(page, protocol, markdown_table(records, protocol))
+    write_section(page, protocol, results_table(records, protocol))
     assert page.read_text() == before, "run: mpxgat results experiments/results/*.jsonl -o docs/results.md"
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from mpxgat.errors import InputError, SettingError
 from mpxgat.experiments.records import CellKey, CellRecord
-from mpxgat.experiments.tables import markdown_table, write_section
+from mpxgat.experiments.tables import results_table, write_section
 
 
 def cell(dataset, model, seed, intra, inter, settings=None, training=None, protocol="marked"):
@@ -30,7 +30,7 @@ def rows_of(table):
 
 
 def test_rows_stand_by_data_set_rules_first_with_the_published_figures_beside():
-    rows = rows_of(markdown_table(CELLS, "marked"))
+    rows = rows_of(results_table(CELLS, "marked"))
     assert [row[:3] for row in rows] == [
         ["fftwyt", "rules", "1 (0)"],
         ["drosophila", "rules", "1 (0)"],
@@ -45,7 +45,7 @@ def test_rows_stand_by_data_set_rules_first_with_the_published_figures_beside():
 def test_batches_are_told_where_they_were_chosen():
     cells = [cell("fftwyt", "mpxgat", 0, 0.7, 0.5, {"preset": "paper", "batch": batch}) for batch in ("full", 64)]
     cells.append(cell("fftwyt", "anchored", 0, 0.7, 0.5, {"batch": 256}))
-    assert {row[1] for row in rows_of(markdown_table(cells, "marked"))} == {
+    assert {row[1] for row in rows_of(results_table(cells, "marked"))} == {
         "mpxgat, preset paper, batch full",
         "mpxgat, preset paper, batch 64",
         "anchored",
@@ -53,13 +53,13 @@ def test_batches_are_told_where_they_were_chosen():
 
 
 def test_protocols_do_not_mix():
-    (row,) = rows_of(markdown_table(CELLS, "units"))
+    (row,) = rows_of(results_table(CELLS, "units"))
     assert row[6] == "0.610"
 
 
 def test_the_same_cell_twice_is_refused():
     with pytest.raises(SettingError, match="two results on record"):
-        markdown_table([CELLS[3], CELLS[3]], "marked")
+        results_table([CELLS[3], CELLS[3]], "marked")
 
 
 def test_a_section_is_replaced_and_the_rest_stays(tmp_path):

@@ -70,3 +70,11 @@ def test_without_matplotlib_it_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(sweep_chart, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'mpxgat\[plots\]'"):
         require_plots()
+
+
+def test_no_whisker_reaches_beyond_what_a_measure_can_be(swept):
+    experiment, table = swept
+    for value in table.values:
+        value["measures"]["intra"].update(mean=0.99, std=0.05)
+    ends = draw(experiment, table).axes[0].containers[0][2][0].get_segments()
+    assert [end[:, 1].tolist() for end in ends] == [pytest.approx([0.94, 1.0])] * 3

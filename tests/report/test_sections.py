@@ -9,11 +9,12 @@ import pytest
 
 import mpxgat as mx
 from mpxgat.errors import SettingError
-from mpxgat.evaluation import evaluate
+from mpxgat.evaluation import Summary, evaluate
 from mpxgat.metrics import StreamedRanking
 from mpxgat.pairs import pair_keys
 from mpxgat.report.calibration import calibration_section, link_calibration_section, reliability_rows
-from mpxgat.report.charts import to_png, to_svg
+from mpxgat.report.charts import layer_colours, to_png, to_svg
+from mpxgat.report.comparison import Reached, _figures
 from mpxgat.report.curves import HeldOut, Rankings, Scored, curves_section, score, thinned
 from mpxgat.report.embedding import embedding_section, principal_components
 from mpxgat.report.matches import matches_section
@@ -217,3 +218,48 @@ def test_a_height_for_each_row_is_taken_times_the_rows():
     spec = {"height": {"step": 10}, "encoding": {"y": {"field": "a"}}, "mark": "bar"}
     figure = Figure("f", "t", "c", [{"a": "x"}, {"a": "y"}, {"a": "x"}], spec)
     assert figure.on_paper()["height"] == 20
+
+
+def colours_by_layer(figure, column="layer"):
+    """What a chart draws each category in, as the specification says it."""
+    views = [figure.spec, *figure.spec.get("layer", ())]
+    colours = [view.get("encoding", {}).get("color", {}) for view in views]
+    scale, *others = [colour["scale"] for colour in colours if "scale" in colour]
+    assert all(other == scale for other in others)
+    assert set(scale["domain"]) == {row[column] for row in figure.rows}  # a legend shows nothing else
+    return dict(zip(scale["domain"], scale["range"], strict=True))
+
+
+def test_a_layer_has_the_same_colour_in_all_charts(small_mpxgat, mpxgat_held_out):
+    sections = [part for stage in run_stages(small_mpxgat, "aucs", mpxgat_held_out) for part in stage.sections()]
+    figures = {figure.name: figure for section in sections for figure in section.figures}
+    expected = layer_colours(small_mpxgat.graph.layers)
+    assert len({*expected.values()}) == small_mpxgat.graph.n_layers
+    by_layer = ("layer-sizes", "degrees", "auc-by-layer", "pca-horizontal-by-layer", "pca-vertical-by-layer")
+    for name in by_layer:
+        assert colours_by_layer(figures[name]).items() <= expected.items(), name
+    for name in ("loss", "validation", "attention-evenness", "attention-own"):
+        colours = colours_by_layer(figures[name], "part")
+        between = colours.pop("between layers", None)
+        assert between not in expected.values(), name
+        assert {part.partition(": ")[2]: colour for part, colour in colours.items()}.items() <= expected.items(), name
+    drawn = to_svg(figures["degrees"].on_paper()).decode().lower()
+    assert all(colour in drawn for colour in expected.values())
+
+
+def test_a_layer_that_a_chart_leaves_out_changes_no_colour(society):
+    silent = society.without(intra=society.intra[society.node_layer[society.intra[:, 0]] == 0])
+    (degrees,) = [figure for figure in network_section(silent).figures if figure.name == "degrees"]
+    found, expected = colours_by_layer(degrees), layer_colours(society.layers)
+    assert society.layers[0] not in found
+    assert found.items() < expected.items()
+
+
+def test_no_whisker_reaches_beyond_what_a_measure_can_be():
+    values = {"a": (0.94, 1.04), "b": (-0.01, 0.05), "c": (0.4, 0.6)}  # where whiskers would end
+    found = {name: Summary((low + high) / 2, (high - low) / 2, (0.0, 1.0)) for name, (low, high) in values.items()}
+    figures = _figures([Reached(name, name, {"inter.auc": each}) for name, each in found.items()], "", "comparison")
+    (rows,) = [figure.rows for figure in figures]
+    assert [(row["low"], row["high"]) for row in rows] == [
+        pytest.approx(ends) for ends in ((0.94, 1), (0, 0.05), (0.4, 0.6))
+    ]

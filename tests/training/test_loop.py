@@ -48,6 +48,17 @@ def test_it_stops_when_validation_no_longer_rises():
     assert outcome.epochs == outcome.best_epoch + 4 * 5 < 5000
 
 
+def test_it_tells_when_and_why_it_stops_early():
+    def last_report(**schedule):
+        reports = []
+        train(Line(), Schedule(check_every=5, lr=0.1, weight_decay=0, **schedule), report=reports.append)
+        assert not any(report.stalled for report in reports[:-1])
+        return reports[-1]
+
+    assert last_report(epochs=5000, patience=4).stalled == 20
+    assert last_report(epochs=10, patience=4).stalled is None
+
+
 def test_of_equal_values_the_first_epoch_is_the_best():
     line = Line()
     values = iter([0.5, 0.7, 0.7, 0.6, 0.7])

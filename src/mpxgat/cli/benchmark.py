@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mpxgat.cli.options import AddressOption, EngineOption, JsonOption, WorkersOption, chosen_engine
+from mpxgat.cli.options import (
+    AddressOption,
+    EngineOption,
+    JsonOption,
+    LayoutOption,
+    WorkersOption,
+    chosen_engine,
+    own_models,
+)
 from mpxgat.cli.output import console_for, print_json, print_note, print_table
 from mpxgat.errors import OutputError, SettingError, printable, quoted
 
@@ -44,7 +52,19 @@ ResultsOption = Annotated[
     Path, typer.Option(metavar="FOLDER", help="Results on record: all *.jsonl in it are read, one is added to.")
 ]
 RecordedOption = Annotated[bool, typer.Option("--recorded", help="Compute nothing: show what is on record.")]
-OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="Write the tables to a Markdown file.")]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Write the tables to a file: Markdown, or LaTeX (.tex) or CSV (.csv)."),
+]
+ModelsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help="One more model on every network: a name, or package.module:Class of your own; any number of times.",
+        callback=own_models,
+    ),
+]
 IntoOption = Annotated[
     Path | None, typer.Option(help="Put each table into a Markdown file, between the markers of its section.")
 ]
@@ -69,6 +89,8 @@ class _Request:
     output: Path | None
     into: Path | None
     json: bool
+    models: Sequence[str] | None
+    layout: str | None
     charts: Path | None = None
 
     @property
@@ -94,6 +116,8 @@ def paper(
     recorded: RecordedOption = False,
     output: OutputOption = None,
     into: IntoOption = None,
+    model: ModelsOption = None,
+    layout: LayoutOption = None,
     json: JsonOption = False,
 ) -> None:
     """The tables of the MPXGAT paper, leak-free, with the published figures beside."""
@@ -102,7 +126,9 @@ def paper(
 
     chosen = [_one_of(TABLES, number, "table") for number in table or TABLES]
     runs_on = chosen_engine(engine, address, workers, jobs)
-    request = _Request(seeds, first_seed, quick, runs_on, results, "paper.jsonl", recorded, output, into, json)
+    request = _Request(
+        seeds, first_seed, quick, runs_on, results, "paper.jsonl", recorded, output, into, json, model, layout
+    )
     experiments = _experiments([CONFIGS / f"table{number}.toml" for number in chosen if number != _SIZES], request)
     sizes = read_dataset_table(CONFIGS / f"table{_SIZES}.toml")
     if dataset:
@@ -132,6 +158,8 @@ def sweep(
     recorded: RecordedOption = False,
     output: OutputOption = None,
     into: IntoOption = None,
+    model: ModelsOption = None,
+    layout: LayoutOption = None,
     json: JsonOption = False,
 ) -> None:
     """Studies the paper leaves open: AUC over properties of planted networks, and over layers added one by one."""
@@ -139,7 +167,9 @@ def sweep(
 
     chosen = [_one_of(STUDIES, name, "study") for name in study or STUDIES]
     runs_on = chosen_engine(engine, address, workers, jobs)
-    request = _Request(seeds, first_seed, quick, runs_on, results, "sweep.jsonl", recorded, output, into, json, charts)
+    request = _Request(
+        seeds, first_seed, quick, runs_on, results, "sweep.jsonl", recorded, output, into, json, model, layout, charts
+    )
     _run(_experiments([CONFIGS / f"{name}.toml" for name in chosen], request), request)
 
 
@@ -160,11 +190,15 @@ def run(
     recorded: RecordedOption = False,
     output: OutputOption = None,
     into: IntoOption = None,
+    model: ModelsOption = None,
+    layout: LayoutOption = None,
     json: JsonOption = False,
 ) -> None:
     """Experiments of your own, each a TOML file."""
     runs_on = chosen_engine(engine, address, workers, jobs)
-    request = _Request(seeds, first_seed, quick, runs_on, results, "run.jsonl", recorded, output, into, json, charts)
+    request = _Request(
+        seeds, first_seed, quick, runs_on, results, "run.jsonl", recorded, output, into, json, model, layout, charts
+    )
     _run(_experiments(config, request), request)
 
 
@@ -184,6 +218,8 @@ def _experiments(paths: Sequence[Path], request: _Request) -> list[Experiment]:
         experiment = read_config(path)
         if request.quick:
             experiment = experiment.quick_version()
+        for model in request.models or ():
+            experiment = experiment.with_model(model)
         if request.seeds is not None or request.first_seed is not None:
             first = experiment.seeds[0] if request.first_seed is None else request.first_seed
             experiment = experiment.with_seeds(first, request.seeds or len(experiment.seeds))
@@ -222,8 +258,16 @@ def _run_and_show(experiments: Sequence[Experiment], request: _Request, tables: 
 
 def _check_outputs(names: Sequence[str], request: _Request) -> None:
     """What would go wrong at the end is reported at the beginning."""
+    from mpxgat.experiments.layouts import CSV, MARKDOWN, chosen_layout
     from mpxgat.experiments.tables import find_section
 
+    layout = chosen_layout(request.layout, request.output)
+    if request.json and request.layout is not None:
+        raise SettingError(f"--format {quoted(request.layout)} beside --json, expected one of them")
+    if request.into is not None and layout not in (None, MARKDOWN):
+        raise SettingError(f"--into puts tables into Markdown, found the format {layout}; expected --output with it")
+    if layout == CSV and len(names) > 1:
+        raise SettingError(f"a CSV file holds one table, found {len(names)} ({', '.join(names)}); expected one")
     for name in names:
         if names.count(name) > 1:
             raise SettingError(f"two experiments are called {quoted(name)}, expected a name of its own for each")
@@ -259,9 +303,12 @@ def _show(
     tables: Sequence[ResultsTable], charts: dict[str, list[Path]], failed: Sequence[Failed], request: _Request
 ) -> None:
     """Print, and write where asked to."""
+    from mpxgat.experiments.layouts import CSV, MARKDOWN, chosen_layout
     from mpxgat.experiments.tables import write_section
     from mpxgat.io.files import write_files
 
+    layout = chosen_layout(request.layout, request.output) or MARKDOWN
+    texts = [_text(table, layout, charts.get(table.name), request.output) for table in tables]
     if request.json:
         print_json(
             {
@@ -271,24 +318,32 @@ def _show(
                 "failed": [{"cell": _describe(failure.key), "problem": failure.problem} for failure in failed],
             }
         )
+    elif request.layout is not None and request.output is None:
+        sys.stdout.write("\n".join(texts))
+        if layout == CSV:  # which has no place for them
+            for table in tables:
+                print_note(" ".join(table.notes), limit=4000)
     else:
         for table in tables:
             print_table(table.columns, table.rows, title=table.title)
             print_note(" ".join(table.notes), limit=4000)
+    if not request.json:
         for paths in charts.values():
             print_note(f"the chart is in {paths[0]} and {paths[1].name}")
     if request.output is not None:
-        text = "\n".join(_markdown(table, charts.get(table.name), request.output) for table in tables)
-        write_files({request.output: text.encode()})
+        write_files({request.output: "\n".join(texts).encode()})
     if request.into is not None:
         for table in tables:
-            write_section(request.into, table.name, _markdown(table, charts.get(table.name), request.into))
+            text = _text(table, MARKDOWN, charts.get(table.name), request.into)
+            write_section(request.into, table.name, text)
 
 
-def _markdown(table: ResultsTable, chart: Sequence[Path] | None, page: Path) -> str:
-    """The table, and the chart above it as seen from the page."""
-    if chart is None:
-        return table.markdown()
+def _text(table: ResultsTable, layout: str, chart: Sequence[Path] | None, page: Path | None) -> str:
+    """The table; in Markdown, the chart above it as seen from the page."""
+    from mpxgat.experiments.layouts import MARKDOWN
+
+    if chart is None or page is None or layout != MARKDOWN:
+        return table.text(layout)
     return f"![{table.title}]({Path(os.path.relpath(chart[0], page.parent)).as_posix()})\n\n{table.markdown()}"
 
 
@@ -349,12 +404,13 @@ def _progress(keys: Sequence[CellKey], jobs: int, *, quiet: bool = False) -> Ite
 @contextmanager
 def _bar(keys: Sequence[CellKey], jobs: int) -> Iterator[Callable[[Event], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.table import Column
 
     columns = (
         BarColumn(bar_width=20),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
+        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
     )
     with Progress(*columns, console=console_for(sys.stderr), transient=True) as bar:
         task = bar.add_task("", total=len(keys))

@@ -37,6 +37,7 @@ from mpxgat.cli.options import (
     chosen_engine,
     chosen_model,
     chosen_split,
+    complete_data,
     data_label,
     load_data,
     model_option,
@@ -65,7 +66,12 @@ _RANKS = ("hits@1", "hits@5", "hits@10", "hits@30", "mrr")
 
 def evaluate(
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A data set's name, a file, or a split (.split) saved before.")
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A data set's name, a file, or a split (.split) saved before.",
+            autocompletion=complete_data,
+        ),
     ],
     model: Annotated[str | None, model_option(_MODEL)] = None,
     protocol: ProtocolOption = None,

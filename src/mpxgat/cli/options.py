@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 import tomllib
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -47,21 +48,70 @@ def import_own(named: str) -> str:
     """
     if "" not in sys.path:
         sys.path.append("")  # last, so that no file in the folder takes the place of an installed package
+    module = named.partition(":")[0]
+    expected = "expected package.module:Name, the module installed or in the current folder"
+    if not all(module.split(".")):
+        raise SettingError(f"cannot import {quoted(named)}, {expected}")
     try:
-        import_module(named.partition(":")[0])
-    except (ImportError, ValueError) as problem:
-        raise SettingError(f"cannot import {quoted(named)} ({printable(problem, 200)})") from None
+        import_module(module)
+    except ImportError as problem:
+        absent = isinstance(problem, ModuleNotFoundError) and f"{module}.".startswith(f"{problem.name}.")
+        hint = f", {expected}" if absent else ""  # else it is the module that misses something
+        raise SettingError(f"cannot import {quoted(named)} ({printable(problem, 200)}){hint}") from None
+    except Exception as problem:  # whatever goes wrong in it is the module's own
+        raise SettingError(f"cannot import {quoted(named)}: {_told(problem)}") from None
     return named
 
 
-def _own_model(name: str | None) -> str | None:
-    return name if name is None or ":" not in name else import_own(name)
+def _told(problem: Exception) -> str:
+    """What a module of the user's own raised, and where."""
+    if isinstance(problem, SyntaxError):
+        place = f"{problem.filename}:{problem.lineno}"
+        return f"{printable(place, 300)}: {type(problem).__name__}: {printable(problem.msg, 200)}"
+    frame = traceback.extract_tb(problem.__traceback__)[-1]
+    place = f"{frame.filename}:{frame.lineno}"
+    return f"{printable(place, 300)}: {type(problem).__name__}: {printable(problem, 200)}"
+
+
+def own_model(context: typer.Context, name: str | None) -> str | None:
+    """What ``--model`` names, imported if it is the user's own."""
+    if name is None or ":" not in name or context.resilient_parsing:  # which is when a shell completes a line
+        return name
+    return import_own(name)
+
+
+def own_models(context: typer.Context, names: list[str] | None) -> list[str]:
+    """The same of several."""
+    return [str(own_model(context, name)) for name in names or ()]
+
+
+def complete_models(incomplete: str) -> list[str]:
+    """For the completion of a shell: the names of models that begin so."""
+    from mpxgat.models import model_names
+
+    return [name for name in model_names() if name.startswith(incomplete)]
+
+
+def complete_data(incomplete: str) -> list[str]:
+    """For the completion of a shell: data sets and files whose names begin so."""
+    from mpxgat.datasets import names
+
+    folder, start = os.path.split(incomplete)
+    try:
+        with os.scandir(folder or ".") as entries:
+            files = [entry.name + "/" * entry.is_dir() for entry in entries if entry.name.startswith(start)]
+    except OSError:
+        files = []
+    found = sorted(os.path.join(folder, name) for name in files if start or not name.startswith("."))
+    return [*(name for name in names() if name.startswith(incomplete)), *found]
 
 
 def model_option(default: str) -> Any:
     """The option ``--model``; a command gives None for it, and `chosen_model` what to take then."""
     text = "A model's name, or package.module:Class for one of your own (found in the current folder too)."
-    return typer.Option("--model", metavar="NAME", help=text, show_default=default, callback=_own_model)
+    return typer.Option(
+        "--model", metavar="NAME", help=text, show_default=default, callback=own_model, autocompletion=complete_models
+    )
 
 
 VersionOption = Annotated[
@@ -75,10 +125,13 @@ ImportOption = Annotated[
 ]
 OwnModelArgument = Annotated[
     str,
-    typer.Argument(metavar="MODEL", help="A model's name, or package.module:Class of your own.", callback=_own_model),
+    typer.Argument(metavar="MODEL", help="A model's name, or package.module:Class of your own.", callback=own_model),
 ]
 DataArgument = Annotated[
-    str, typer.Argument(metavar="DATA", help="A data set's name (see `mpxgat datasets`) or a file.")
+    str,
+    typer.Argument(
+        metavar="DATA", help="A data set's name (see `mpxgat datasets`) or a file.", autocompletion=complete_data
+    ),
 ]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `mpxgat train` made.")]
 DirectedOption = Annotated[
@@ -91,6 +144,10 @@ DirectedOption = Annotated[
 ]
 FormatOption = Annotated[
     str | None, typer.Option("--format", help="The file's format, if the suffix does not determine it.")
+]
+LayoutOption = Annotated[
+    str | None,
+    typer.Option("--format", help="Of the table: markdown, latex (booktabs) or csv; else the output's suffix tells."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 
@@ -368,7 +425,12 @@ def load_matcher(run: Path) -> tuple[Matcher, str]:
 
 def chosen_model(name: str | None, config: Path | None, default: str) -> str:
     """The model named by ``--model``, or else by the file of settings, or else the default."""
-    return name or (None if config is None else _read_config(config)[0]) or default
+    if name is None and config is not None:
+        from mpxgat.models.base import check_imported
+
+        name = _read_config(config)[0]
+        check_imported(name)  # what only a file names is not imported
+    return name or default
 
 
 def parse_settings(

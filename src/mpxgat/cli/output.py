@@ -10,16 +10,19 @@ import json
 import math
 import os
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import timedelta
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, TextIO
 
 from mpxgat.errors import DataWarning, OutputError, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import TaskID
+    from rich.progress import ProgressColumn, Task, TaskID
     from rich.text import Text
 
     from mpxgat.training.loop import EpochReport
@@ -27,9 +30,12 @@ if TYPE_CHECKING:
 
 
 _SHOWN_CHARACTERS = 400
+_ERROR_CHARACTERS = 4000
 _SMALLEST_DECIMAL = 0.001
 # Where no terminal limits the width: wide enough for most tables, narrow enough to be read.
 _WIDTH_OF_A_FILE = 160
+_SECONDS_BETWEEN_LINES = 30.0
+_WIDE, _BAR, _SHORT_BAR = 110, 20, 8  # characters: a terminal with room for a long bar, and bars
 
 
 @contextmanager
@@ -81,7 +87,21 @@ def _json_value(value: Any) -> Any:
 
 def print_error(problem: Exception) -> None:
     """One line on standard error."""
-    print_note(f"error: {problem}", limit=4000)
+    print_note(f"error: {problem}", limit=_ERROR_CHARACTERS)
+
+
+def print_json_error(problem: Exception, hint: str | None) -> None:
+    """One line on standard error: a JSON object with what is wrong, what to do (or null), and the kind of error.
+
+    A file and a line in it are named where it is about one.
+    """
+    told: dict[str, Any] = {
+        "error": printable(problem, _ERROR_CHARACTERS),
+        "hint": hint,
+        "kind": type(problem).__name__,
+    }
+    told |= {name: value for name in ("path", "line") if (value := getattr(problem, name, None)) is not None}
+    sys.stderr.write(json.dumps(told) + "\n")
 
 
 def print_note(text: str, *, limit: int = _SHOWN_CHARACTERS) -> None:
@@ -159,59 +179,133 @@ def progress(description: str, total: int | None = None, *, quiet: bool = False)
         yield lambda steps: None
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.table import Column
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console_for(sys.stderr), transient=True) as bar:
+    console = console_for(sys.stderr)
+    name = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis"))
+    columns = (name, BarColumn(bar_width=_BAR), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(printable(description), total=total)
         yield lambda steps: bar.advance(task, steps)
 
 
 @contextmanager
-def training_progress(*, quiet: bool = False) -> Iterator[Report]:
-    """A bar on standard error that vanishes at the end; gives the function that a `Session` reports to.
+def training_progress(
+    description: str = "training", *, quiet: bool = False, every: float = _SECONDS_BETWEEN_LINES
+) -> Iterator[Report]:
+    """What a training does, on standard error; gives the function that a `Session` reports to.
 
-    It shows part, epoch, loss, validation AUC, β and the time left, which is the part's own, at most: it may stop
-    early. Nothing is shown when ``quiet`` or when standard error is not a terminal.
+    On a terminal a bar that vanishes at the end: part, epoch, loss, validation AUC, β and the time left, which is the
+    part's own, at most. Elsewhere a line now and then, ``every`` so many seconds. A part that stops early is told
+    either way. Nothing is shown when ``quiet``.
     """
-    if quiet or not sys.stderr.isatty():
+    if quiet:
         yield lambda part, report: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    elif sys.stderr.isatty():
+        with _training_bar(description) as show:
+            yield show
+    else:
+        with _training_lines(description, every) as show:
+            yield show
 
+
+@contextmanager
+def _training_bar(description: str) -> Iterator[Report]:
+    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.table import Column
+
+    console = console_for(sys.stderr)
     columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[numbers]}", markup=False),
-        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+        BarColumn(bar_width=_BAR if console.width >= _WIDE else _SHORT_BAR),
+        TextColumn("{task.fields[count]}", table_column=Column(no_wrap=True, justify="right")),
+        TextColumn("{task.fields[numbers]}", markup=False, table_column=Column(no_wrap=True)),
+        _time_column(),
     )
-    with Progress(*columns, console=console_for(sys.stderr), transient=True) as bar:
+    with Progress(*columns, console=console, transient=True, expand=True) as bar:
+        between = bar.add_task(printable(description), total=None, count="", numbers="")  # while no part is in training
         tasks: dict[str, TaskID] = {}
         validations: dict[str, float] = {}
 
         def show(part: str, report: EpochReport) -> None:
             if report.validation is not None:
                 validations[part] = report.validation
-            numbers = describe(report, validations.get(part))
+            ended = report.stalled is not None or report.epoch == report.epochs
             if part not in tasks:
-                for finished in tasks.values():
-                    bar.update(finished, visible=False)
-                tasks[part] = bar.add_task(
-                    printable(part), total=report.epochs, completed=report.epoch, numbers=numbers
-                )
-            bar.update(tasks[part], completed=report.epoch, numbers=numbers)
+                tasks[part] = bar.add_task(printable(part), total=report.epochs, count="", numbers="")
+            bar.update(
+                tasks[part],
+                completed=report.epoch,
+                count=f"{report.epoch}/{report.epochs}",
+                numbers=describe(report, validations.get(part)),
+                visible=not ended,
+            )
+            bar.update(between, visible=ended)
+            if report.stalled is not None:
+                bar.console.print(_why_it_stopped(part, report), markup=False, highlight=False)
 
         yield show
 
 
+def _time_column() -> ProgressColumn:
+    """The time left; where nobody knows how much there is to do, the time gone by."""
+    from rich.progress import TimeElapsedColumn, TimeRemainingColumn
+
+    elapsed = TimeElapsedColumn()
+
+    class Time(TimeRemainingColumn):
+        def render(self, task: Task) -> Text:
+            return elapsed.render(task) if task.total is None else super().render(task)
+
+    return Time()
+
+
+@contextmanager
+def _training_lines(description: str, every: float) -> Iterator[Report]:
+    begun, ended = time.monotonic(), Event()
+    latest, validations = "", dict[str, float]()
+
+    def tell() -> None:
+        while not ended.wait(every):
+            passed = timedelta(seconds=round(time.monotonic() - begun))
+            print_note(f"{description}, {passed} gone by{latest}")
+
+    def show(part: str, report: EpochReport) -> None:
+        nonlocal latest
+        if report.validation is not None:
+            validations[part] = report.validation
+        latest = f"; {part}: epoch {report.epoch} of {report.epochs}, {describe(report, validations.get(part))}"
+        if report.stalled is not None:
+            print_note(_why_it_stopped(part, report))
+        if report.stalled is not None or report.epoch == report.epochs:
+            latest = f"; {part} is done"
+
+    teller = Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield show
+    finally:
+        ended.set()
+        teller.join()
+
+
+def _why_it_stopped(part: str, report: EpochReport) -> str:
+    epochs = "epoch" if report.stalled == 1 else "epochs"
+    return (
+        f"{printable(part, 200)}: stopped early at epoch {report.epoch}: "
+        f"no better on validation links for {report.stalled} {epochs}"
+    )
+
+
 def describe(report: EpochReport, validation: float | None) -> str:
     """An epoch's numbers; ``validation`` is the latest, which may be of an earlier epoch."""
-    words = [f"loss {report.loss:.4f}"]
+    words = [f"loss {report.loss:.4f}"] if math.isfinite(report.loss) else []
     if validation is not None:
         words.append(f"AUC {validation:.3f}")
     betas = [value for name, value in report.readings.items() if name.startswith("beta")]
     if betas:
-        words.append("β " + " ".join(f"{beta:.2f}" for beta in betas))
+        low, high = f"{min(betas):.2f}", f"{max(betas):.2f}"
+        words.append(f"β {low}" if low == high else f"β {low} to {high}")
     return ", ".join(words)
 
 

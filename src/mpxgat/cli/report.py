@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mpxgat.cli.options import check_page
+from mpxgat.cli.options import check_page, own_model
 from mpxgat.cli.output import print_note, progress, training_progress
-from mpxgat.errors import InputError, printable
+from mpxgat.errors import InputError, SettingError, printable, quoted
 
 if TYPE_CHECKING:
     from mpxgat.models import Model
@@ -30,6 +30,15 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write (.html).")],
     figures: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Also write each figure as SVG and PNG into this folder.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="The run's model if it is one of your own, package.module:Class: no run decides what is imported.",
+            callback=own_model,
+        ),
     ] = None,
     no_refit: Annotated[
         bool,
@@ -51,14 +60,20 @@ def report(
     if len(sources) == 1 and RunFolder(sources[0]).holds_run():
         folder = RunFolder(sources[0])
         with progress(f"reading {sources[0]}"):
-            config, model = folder.config(), folder.model()
-        held_out = None if no_refit else _fit_again(model)
-        stages = run_stages(model, config.data, held_out)
+            config = folder.config()
+            if model not in (None, config.model):
+                said = f"the run was trained with {quoted(config.model)}, expected this model"
+                raise SettingError(f"--model {quoted(model)}, but {said}")
+            fitted = folder.model()
+        held_out = None if no_refit else _fit_again(fitted)
+        stages = run_stages(fitted, config.data, held_out)
         data = Path(config.data).name  # where the file lay is nobody's business
-        title = f"{model.name} on {data}"
-        words = f"The model {model.name!r} (seed {model.seed}), trained on {data}: {model.description}."
-        write(output, Page(title, make_sections(stages), words, sizes(model.graph)), figures)
+        title = f"{fitted.name} on {data}"
+        words = f"The model {fitted.name!r} (seed {fitted.seed}), trained on {data}: {fitted.description}."
+        write(output, Page(title, make_sections(stages), words, sizes(fitted.graph)), figures)
     else:
+        if model is not None:
+            raise SettingError(f"--model {quoted(model)} with recorded results, expected none")
         records = read_results(_results_files(sources))
         words = f"{len(records):,} results on record. Every model predicted links that it had not seen."
         write(output, Page("Results", make_sections(results_stages(records)), words), figures)
@@ -96,7 +111,7 @@ def _fit_again(model: Model) -> HeldOut:
     from mpxgat.training.parallel import Session
 
     split = validation_split(model.graph, "marked", model.seed)
-    with training_progress() as shown, progress("fitting a second time, some links hidden"):
+    with training_progress("fitting a second time, some links hidden") as shown:
         again = make_model(model.name, seed=model.seed, **model.settings).fit(split.train, Session(report=shown))
     return HeldOut(again, split, model.graph, refitted=True)
 

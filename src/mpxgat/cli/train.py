@@ -169,7 +169,9 @@ def _how_to_go_on(folder: RunFolder, data: list[str], format: str | None, differ
         if value
         for word in (name, str(value))
     ]
-    words = ["mpxgat", "train", *data, "-o", str(folder.path), *given, "--resume"]
+    model = folder.config().model
+    own = ["--model", model] if ":" in model else []  # no run decides what is imported
+    words = ["mpxgat", "train", *data, "-o", str(folder.path), *own, *given, "--resume"]
     return f"the run is not finished; continue with: {shlex.join(words)}"
 
 

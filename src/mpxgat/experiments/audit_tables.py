@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpxgat.errors import InputError, OutputError, printable
-from mpxgat.experiments.tables import PAPERS_DATASETS, markdown_lines
+from mpxgat.experiments.layouts import markdown_lines
+from mpxgat.experiments.tables import PAPERS_DATASETS
 from mpxgat.io.files import read_json, write_files
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from mpxgat.errors import InputError, MpxgatError, SettingError, quoted
 from mpxgat.experiments.graphs import TOP_LAYERS, GraphSpec
 from mpxgat.experiments.records import CellKey, cell_key
 from mpxgat.io.files import read_toml
+from mpxgat.models.base import check_imported
 from mpxgat.splits import protocol_text
 
 CONFIGS = Path(__file__).parent / "configs"  # part of the package, so that an installed one has them too
@@ -126,6 +127,15 @@ class Experiment:
         """The cells of these data sets."""
         return replace(self, cells=tuple(cell for cell in self.cells if cell.graph.dataset in names))
 
+    def with_model(self, name: str) -> Experiment:
+        """With one more model on every graph, at its defaults, below the others; one that is there stays as it is."""
+        cells: list[Cell] = []
+        for (graph, x), group in _by_graph(self.cells).items():
+            cells += group
+            if not any(cell.label == name for cell in group):
+                cells.append(Cell(f"--model {name}", graph, name, name, x=x))
+        return replace(self, cells=tuple(cells))
+
     def quick_version(self) -> Experiment:
         """The smaller version that the file describes, with a note that says in what it is smaller."""
         quick = self.quick
@@ -138,6 +148,13 @@ class Experiment:
         cells = tuple(_quick_cell(cell, quick) for cell in kept)
         smaller = replace(self, title=f"{self.title} (quick version)", note=_quick_note(quick, cells), cells=cells)
         return smaller.with_seeds(QUICK_FIRST_SEED, quick.seeds)
+
+
+def _by_graph(cells: Sequence[Cell]) -> dict[tuple[GraphSpec, float | None], list[Cell]]:
+    groups: dict[tuple[GraphSpec, float | None], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.graph, cell.x), []).append(cell)
+    return groups
 
 
 def _quick_cell(cell: Cell, quick: Quick) -> Cell:
@@ -288,6 +305,7 @@ def check_experiment(experiment: Experiment) -> None:
     for cell in experiment.cells:
         try:
             cell.graph.check()
+            check_imported(cell.model)
             cell.key(experiment.protocol, 0)
         except MpxgatError as problem:
             raise InputError(f"{_described(cell)}: {problem}", experiment.path) from None

@@ -37,7 +37,7 @@ _OTHER_STYLES: Sequence[Mapping[str, Any]] = (
 _PANEL_WIDTH, _PANEL_HEIGHT, _HEAD = 4.6, 3.2, 1.1  # inches
 _DODGE = 0.006  # of the axis, between the lines of neighbouring models: whiskers stand side by side
 _DOTS_PER_INCH = 150
-_TOP = 1.02  # a whisker may reach beyond what an AUC can be
+_TOP = 1.02  # room for a marker at 1
 
 
 def require_plots() -> None:
@@ -109,7 +109,7 @@ def _panel(axes: Axes, values: Sequence[Mapping[str, Any]], measure: str, *, log
         axes.errorbar(
             [_dodged(x, swept, shift, log=log) for x, _ in points],
             [summary["mean"] for _, summary in points],
-            yerr=[summary["std"] for _, summary in points],
+            yerr=_whiskers([summary for _, summary in points]),
             label=label,
             capsize=2.5,
             elinewidth=1,
@@ -119,6 +119,13 @@ def _panel(axes: Axes, values: Sequence[Mapping[str, Any]], measure: str, *, log
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#e5e5e5", linewidth=0.7)
     axes.set_axisbelow(True)
+
+
+def _whiskers(summaries: Sequence[Mapping[str, float]]) -> list[list[float]]:
+    """Lengths down and up: a standard deviation, but not beyond 0 and 1, where no measure lies."""
+    below = [min(each["std"], each["mean"]) for each in summaries]
+    above = [min(each["std"], 1 - each["mean"]) for each in summaries]
+    return [below, above]
 
 
 def _dodged(x: float, swept: Sequence[float], shift: float, *, log: bool) -> float:

@@ -15,6 +15,7 @@ from mpxgat.errors import InputError, SettingError, printable, quoted
 from mpxgat.evaluation import Summary
 from mpxgat.experiments.config import CONFIGS, Cell, Experiment, Fields, PublishedFigure, read_config
 from mpxgat.experiments.graphs import GraphSpec
+from mpxgat.experiments.layouts import CSV, LATEX, MARKDOWN, csv_lines, latex_lines, latex_table, markdown_lines
 from mpxgat.experiments.records import CellRecord
 from mpxgat.io.files import read_toml, write_files
 from mpxgat.metrics import welch
@@ -55,6 +56,12 @@ class ResultsTable:
         """Title, notes and the table; ends with a line feed."""
         notes = "".join(f"{note}\n" for note in self.notes)
         return f"**{self.title}**\n\n{notes}\n{markdown_lines(self.columns, self.rows)}"
+
+    def text(self, layout: str) -> str:
+        """As Markdown or LaTeX with title and notes, or as CSV without them."""
+        if layout == LATEX:
+            return latex_table(self.title, self.notes, self.columns, self.rows)
+        return csv_lines(self.columns, self.rows) if layout == CSV else self.markdown()
 
     def to_record(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -267,13 +274,14 @@ class _ResultRow:
         return bool(published) and all(self.settings.get(name) == value for name, value in published.items())
 
 
-def markdown_table(records: Iterable[CellRecord], protocol: str) -> str:
+def results_table(records: Iterable[CellRecord], protocol: str, layout: str = MARKDOWN) -> str:
     """A row for each data set, model and settings; mean ± standard deviation over the seeds.
 
     Parts of data sets and planted networks are left to the studies that they belong to.
     """
     shown = (r for r in records if r.key.protocol == protocol and GraphSpec.parse(r.key.dataset).is_whole_dataset)
-    return markdown_lines(_HEADER, [_row_values(row) for row in sorted(_grouped(shown), key=_order)])
+    rows = [_row_values(row) for row in sorted(_grouped(shown), key=_order)]
+    return {MARKDOWN: markdown_lines, LATEX: latex_lines, CSV: csv_lines}[layout](_HEADER, rows)
 
 
 def _grouped(records: Iterable[CellRecord]) -> list[_ResultRow]:
@@ -362,12 +370,6 @@ def _range(numbers: Sequence[int]) -> str:
     return str(low) if low == high else f"{low}–{high}"
 
 
-def markdown_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table, one line a row."""
-    lines = [_line(header), _line(["---"] * len(header)), *(_line(row) for row in rows)]
-    return "\n".join(lines) + "\n"
-
-
 def write_section(path: Path, name: str, content: str) -> None:
     """Put ``content`` between the markers of section ``name`` in a Markdown file, in place of what is there."""
     before, after = find_section(path, name)
@@ -389,7 +391,3 @@ def find_section(path: Path, name: str) -> tuple[str, str]:
     if not found or not closed:
         raise InputError(f"no lines {quoted(begin)} and {quoted(end)}, between which the table would go", path)
     return before + begin, end + after
-
-
-def _line(values: Sequence[str]) -> str:
-    return "| " + " | ".join(value.replace("|", "\\|") for value in values) + " |"

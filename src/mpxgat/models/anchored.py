@@ -63,7 +63,7 @@ class AnchoredSettings(Settings):
     steps           of the optimiser in an epoch
     batch           hidden links of each kind in a step: a whole number, "auto" (256), or "full" (all of a split's)
     ranking         weight of the softmax over candidates, beside the loss that orders all pairs
-    lr, weight_decay, epochs    Adam, and its largest number of epochs
+    lr, weight_decay, epochs    Adam's learning rate and weight decay; epochs at most
     check_every, patience       epochs between validations; validations without a better one before stopping
     device          where to compute: "cpu", "cuda", …
     """

@@ -25,7 +25,11 @@ from mpxgat.training.parallel import Session
 
 @dataclass(frozen=True)
 class AutoSettings(Settings):
-    """compare     see `EvidenceSettings`"""
+    """What `auto` can be told.
+
+    compare     columns of the nodes that `evidence` compares, and how: "username:text, city:category"; or "all" for a
+                guess; see `mpxgat.compare`. No other column is read
+    """
 
     compare: str = ""
 

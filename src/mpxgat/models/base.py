@@ -156,6 +156,11 @@ class Model(ABC):
         """The settings the model was made with, defaults included, as plain values; without the seed."""
         return {name: value for name, value in self._settings.to_dict().items() if name not in self._fixed}
 
+    @property
+    def recipe(self) -> Mapping[str, Any]:
+        """Arguments that make others like this one, where an object is named instead of a class; see `adapt`."""
+        return {}
+
     def get_params(self) -> dict[str, Any]:
         """All arguments of the constructor: the settings and the seed."""
         return {**asdict(self._settings), "seed": self.seed}
@@ -506,17 +511,15 @@ def model_names() -> tuple[str, ...]:
     return tuple(_REGISTERED)
 
 
-def register_model(name: str, cls: type[Model]) -> None:
-    """Let a class of one's own be made, evaluated and loaded by a name, as ours are.
+def register_model(name: str, model: type[Model] | Model) -> None:
+    """Let a class of one's own, or what `adapt` gives, be made, evaluated and loaded by a name, as ours are.
 
-    SettingError if the name is taken by another class, or if the class is no `Model`.
+    SettingError if the name is taken by another model, or if it is none.
     """
-    if not (isinstance(cls, type) and issubclass(cls, Model)):
-        raise SettingError(f"{quoted(cls)} is no model, expected a subclass of mpxgat.models.Model")
-    taken = _REGISTERED.get(name)
-    if ":" in name or (taken is not None and taken.place is not cls):
+    brought, taken = _as_registered(model, quoted(model)), _REGISTERED.get(name)
+    if ":" in name or (taken is not None and taken[:2] != brought[:2]):
         raise SettingError(f"the name {quoted(name)} is taken, expected one that no model has, without a colon")
-    _REGISTERED[name] = Registered(cls)
+    _REGISTERED[name] = brought
 
 
 def model_class(name: str) -> type[Model]:
@@ -531,6 +534,8 @@ def make_model(name: str, /, *, seed: int = 0, **settings: Any) -> Model:
     """A new, unfitted model; SettingError for an unknown name or a setting that does not fit."""
     cls, registered = _registered(name)
     arguments = inspect.signature(cls).parameters.values()
+    told = registered.description or getattr(cls, "description", None)
+    description = _check_can_be_made(name, cls, {**registered.settings, **settings}, told)
     known = [each.name for each in arguments if each.name not in ("seed", *registered.settings)]
     if not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in arguments):  # such a class checks by itself
         for setting in settings:
@@ -538,7 +543,7 @@ def make_model(name: str, /, *, seed: int = 0, **settings: Any) -> Model:
                 raise SettingError(f"no setting {quoted(setting)}; known are {', '.join(known) or 'none'}")
     model = cls(seed=seed, **registered.settings, **settings)
     model.name, model._fixed = name, dict(registered.settings)  # a proxy cannot be sent to a worker
-    model.description = registered.description or cls.description
+    model.description = description
     return model
 
 
@@ -605,17 +610,50 @@ def import_named(named: str) -> Any:
         ) from None
 
 
+def _as_registered(model: Any, called: str) -> Registered:
+    """How a class, or what `adapt` gives, stands among the models; SettingError if it is none."""
+    if isinstance(model, type) and issubclass(model, Model):
+        return Registered(model)
+    if isinstance(model, Model) and model.recipe:
+        return Registered(type(model), model.recipe, model.description)
+    is_function = callable(model) and not isinstance(model, type)
+    hint = "; a function becomes one by mpxgat.adapt(embed=...) or mpxgat.adapt(score=...)" if is_function else ""
+    raise SettingError(
+        f"{called} is no model, expected a subclass of mpxgat.models.Model or what mpxgat.adapt gives{hint}"
+    )
+
+
+def _check_can_be_made(name: str, cls: type[Model], given: Mapping[str, Any], description: object) -> str:
+    """The description; SettingError for a class of one's own that lacks what is asked of every model.
+
+    given       arguments of its constructor, but for the seed
+    """
+    lacking = sorted(getattr(cls, "__abstractmethods__", ()))
+    if lacking:
+        raise SettingError(f"{quoted(name)} lacks {', '.join(lacking)}, expected all methods that a model implements")
+    if not isinstance(description, str):
+        raise SettingError(f"{quoted(name)} has no description, expected a text: description = ...")
+    arguments = inspect.signature(cls).parameters
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    if "seed" not in arguments and not any(each.kind is variable[1] for each in arguments.values()):
+        raise SettingError(f"{quoted(name)} takes no seed, expected the argument seed: int = 0")
+    for argument in arguments.values():
+        needed = argument.default is inspect.Parameter.empty and argument.kind not in variable
+        if needed and argument.name not in {"seed", *given}:
+            raise SettingError(f"{quoted(name)} needs {quoted(argument.name)}, expected a default for every setting")
+    return description
+
+
 def _registered(name: str) -> tuple[type[Model], Registered]:
     if name not in _REGISTERED and ":" in name:
-        found = import_named(name)
-        if not (isinstance(found, type) and issubclass(found, Model)):
-            raise SettingError(f"{quoted(name)} is no model, expected a subclass of mpxgat.models.Model")
-        return found, Registered(found)
-    if name not in _REGISTERED:
+        registered = _as_registered(import_named(name), quoted(name))
+    elif name not in _REGISTERED:
         near = difflib.get_close_matches(name, _REGISTERED, n=1)
         hint = f"did you mean {near[0]}? " if near else ""
-        raise SettingError(f"no model {quoted(name)}; {hint}known are {', '.join(_REGISTERED)}")
-    registered = _REGISTERED[name]
+        known = ", ".join(_REGISTERED)
+        raise SettingError(f"no model {quoted(name)}; {hint}known are {known}, or package.module:Class of your own")
+    else:
+        registered = _REGISTERED[name]
     if isinstance(registered.place, type):
         return registered.place, registered
     module, _, attribute = registered.place.partition(":")

@@ -59,7 +59,7 @@ class GATNESettings(Settings):
     negatives               nodes drawn for each pair, in proportion to degree^0.75
     samples                 neighbours of each type drawn for every node and epoch
     batch                   pairs in a step, at most: a small graph takes fewer, for at least 20 steps in an epoch
-    lr, epochs              Adam, and its largest number of epochs
+    lr, epochs              Adam's learning rate; epochs at most
     weight_decay            divided by the number of nodes, as is every node's share of the loss: so it weighs the same
                             in a small graph and in a large one
     check_every, patience   epochs between validations; validations without a better one before stopping

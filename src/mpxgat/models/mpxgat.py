@@ -60,7 +60,7 @@ class MPXGATSettings(Settings):
     dropout         on attention weights, while training
     one_hot_scale, vertical_one_hot_scale   standard deviation that the rows of one-hot inputs start with in each
                     sub-model; 0 is Glorot's start, so small for many nodes that the loss stays at ln 2 for long
-    lr, weight_decay, epochs    Adam, and its largest number of epochs
+    lr, weight_decay, epochs    Adam's learning rate and weight decay; epochs at most
     warm_up         epochs in which the learning rate rises to ``lr``, three quarters of all at most
     check_every, patience       epochs between validations; validations without a better one before stopping
     validation      share of the training links kept out of training to stop on
@@ -68,6 +68,8 @@ class MPXGATSettings(Settings):
     batch           links in a step of training: "full" (all of them), a whole number, or "auto" (all while they fit the
                     memory, else as many as do); in batches `check_every` and `patience` count steps, see
                     `mpxgat.training.loop.Schedule.in_batches`
+    vertical_hidden, vertical_out, vertical_heads, vertical_lr, vertical_weight_decay   the same between layers; None:
+                    as within them
     shares          parts that every batch is cut into, each computed by itself; as many workers can train one layer
                     together (`--engine ray`, `--jobs`), each keeping the rows of some of the nodes
     """

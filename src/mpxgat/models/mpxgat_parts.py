@@ -45,6 +45,12 @@ if TYPE_CHECKING:
 
 _CUT, _START, _EPOCHS = range(3)  # what random numbers are for
 _FAR, _SMALL = 4, 1 << 20  # how much larger a network may seem than its parameters: times, and bytes
+BETWEEN_LAYERS = "between layers"  # the label of the part between them
+
+
+def layer_label(graph: MultiplexGraph, number: int) -> str:
+    """The label of the part within a layer."""
+    return f"layer {number + 1} of {graph.n_layers}: {graph.layers[number]}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,7 +270,7 @@ class LayerPart(Part):
         features = graph.horizontal_features
         return cls(
             key=number + 1,
-            label=f"layer {number + 1} of {graph.n_layers}: {graph.layers[number]}",
+            label=layer_label(graph, number),
             n_nodes=stop - start,
             links=graph.intra[inside] - start,
             weight=None if graph.intra_weight is None else graph.intra_weight[inside],
@@ -336,7 +342,7 @@ class VerticalPart(Part):
         features = graph.vertical_features
         return cls(
             key=0,
-            label="between layers",
+            label=BETWEEN_LAYERS,
             n_nodes=graph.n_nodes,
             links=graph.inter,
             weight=graph.inter_weight,
@@ -517,9 +523,10 @@ def learn_parts(parts: Sequence[Part], session: Session, batches: str) -> list[T
             died = f"{part.label}: the process that trained it died"
             trained = result_of(futures[number], died, " A run in a folder continues with --resume")
             outcome = trained.outcome
-            session.report(
-                part.label, EpochReport(outcome.epochs, outcome.epochs, float("nan"), outcome.best_value, {})
-            )
+            early = outcome.best_value is not None and outcome.epochs < part.schedule.epochs
+            stalled = outcome.epochs - outcome.best_epoch if early else None
+            report = EpochReport(outcome.epochs, outcome.epochs, float("nan"), outcome.best_value, {}, stalled)
+            session.report(part.label, report)
             results.append(trained)
         return results
 

@@ -59,7 +59,7 @@ class SageSettings(Settings):
     samples_2       neighbours drawn for the second block (for the node itself)
     negatives       nodes drawn for each minibatch that its links are told from
     batch           links in a minibatch
-    lr, weight_decay, epochs    Adam, and its largest number of epochs
+    lr, weight_decay, epochs    Adam's learning rate and weight decay; epochs at most
     check_every, patience       epochs between validations; validations without a better one before stopping
     validation      share of the training links of both kinds kept out of training to stop on
     device          where to compute: "cpu", "cuda", …

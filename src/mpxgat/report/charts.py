@@ -23,6 +23,7 @@ Spec = dict[str, Any]
 Channel = dict[str, Any]
 
 ACCENT = "#2b7fc4"
+NO_LAYER = "#808080"  # where layers have colours, of what lies between them
 _FAINT = "#80808018"
 # Text and axes have the colour of the text around them, so one drawing is right in light, in dark and in print.
 _INK = "currentColor"
@@ -72,6 +73,18 @@ def category(column: str, title: str | None = None, **more: Any) -> Channel:
     return {"field": column, "type": "nominal", "title": title, "sort": None, **more}
 
 
+def layer_colours(layers: Sequence[str]) -> dict[str, str]:
+    """The colour of each layer of a network, by its place there: the same in all charts of a report."""
+    return {layer: _CATEGORIES[place % len(_CATEGORIES)] for place, layer in enumerate(layers)}
+
+
+def coloured(column: str, colours: Mapping[str, str], rows: Rows, **more: Any) -> Channel:
+    """A category whose values have colours of their own; others have none. ``rows`` are the chart's."""
+    there = {row[column] for row in rows}
+    shown = {name: colour for name, colour in colours.items() if name in there}
+    return category(column, scale={"domain": list(shown), "range": list(shown.values())}, **more)
+
+
 def tooltip(columns: Mapping[str, str], **formats: str) -> list[Channel]:
     """What is shown at the pointer: columns with their titles, numbers in the format named for their column."""
     return [
@@ -80,14 +93,18 @@ def tooltip(columns: Mapping[str, str], **formats: str) -> list[Channel]:
     ]
 
 
-def bars(value: Channel, by: Channel, hints: Sequence[Channel], labels: str) -> Spec:
+def bars(value: Channel, by: Channel, hints: Sequence[Channel], labels: str, colours: Channel | None = None) -> Spec:
     """A bar for each category from left to right, with its number in the format ``labels``."""
+    colour = {} if colours is None else {"color": {**colours, "legend": None}}
     return {
         "height": {"step": _ROW},
         "padding": {"left": 5, "right": _LABEL, "top": 5, "bottom": 5},  # the longest bar's number stands beyond it
         "encoding": {"y": {**by, "axis": _plain_axis(by["title"]), "scale": {"padding": _ROW_PADDING}}, "x": value},
         "layer": [
-            {"mark": {"type": "bar", "color": ACCENT, "cornerRadiusEnd": 2}, "encoding": {"tooltip": list(hints)}},
+            {
+                "mark": {"type": "bar", "color": ACCENT, "cornerRadiusEnd": 2},
+                "encoding": {"tooltip": list(hints), **colour},
+            },
             {
                 "mark": {"type": "text", "align": "left", "dx": 4, "color": "currentColor"},
                 "encoding": {"text": {"field": value["field"], "type": "quantitative", "format": labels}},
@@ -177,12 +194,14 @@ def points(x: str, y: str, by: Channel, hints: Sequence[Channel]) -> Spec:
     }
 
 
-def spreads(by: Channel, title: str, hints: Sequence[Channel], domain: list[float]) -> Spec:
+def spreads(
+    by: Channel, title: str, hints: Sequence[Channel], domain: list[float], colours: Channel | None = None
+) -> Spec:
     """For each category from the 5th to the 95th percentile, the middle half, and the median (p5, p25, … p95)."""
 
-    def span(low: str, high: str | None) -> Channel:
-        ends = {"x": number(low, title, scale={"domain": domain})}
-        return ends if high is None else {**ends, "x2": {"field": high}}
+    def span(low: str, high: str) -> Channel:
+        colour = {} if colours is None else {"color": {**colours, "legend": None}}
+        return {"x": number(low, title, scale={"domain": domain}), "x2": {"field": high}, **colour}
 
     return {
         "height": {"step": _ROW},
@@ -190,7 +209,10 @@ def spreads(by: Channel, title: str, hints: Sequence[Channel], domain: list[floa
         "layer": [
             {"mark": {"type": "rule", "color": ACCENT}, "encoding": span("p5", "p95")},
             {"mark": {"type": "bar", "color": ACCENT, "opacity": 0.55, "height": 12}, "encoding": span("p25", "p75")},
-            {"mark": {"type": "tick", "color": "currentColor", "thickness": 2}, "encoding": span("p50", None)},
+            {
+                "mark": {"type": "tick", "color": "currentColor", "thickness": 2},
+                "encoding": {"x": number("p50", title, scale={"domain": domain})},
+            },
         ],
     }
 
@@ -304,6 +326,8 @@ def _with_safe_keys(spec: Mapping[str, Any]) -> Spec:
         guide = {"x": "axis", "y": "axis", "color": "legend"}.get(name)
         label = {"labelExpr": "replace(datum.label, /^=/, '')"}
         shown = {guide: {**channel.get(guide, {}), **label}} if guide and channel.get(guide, {}) is not None else {}
+        if domain := channel.get("scale", {}).get("domain"):
+            shown["scale"] = {**channel["scale"], "domain": [f"={value}" for value in domain]}
         return {**channel, "field": _key(channel["field"]), **shown}
 
     def in_view(view: Mapping[str, Any]) -> Spec:

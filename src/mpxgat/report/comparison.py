@@ -32,7 +32,7 @@ _MEASURES = {
         "1 if the true counterpart always ranks first among all nodes of the other layer.",
     ),
 }
-_WHISKERS = " Whiskers: one standard deviation over the seeds to each side."
+_WHISKERS = " Whiskers: one standard deviation over the seeds to each side, but not beyond 0 and 1."
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def _figures(reached: Sequence[Reached], dataset: str, key: str) -> list[Figure]
 
 def _row(label: str, source: str, mean: float, std: float, seeds: int | None) -> dict[str, Value]:
     known = None if math.isnan(mean) else mean
-    low, high = (None, None) if known is None or math.isnan(std) else (mean - std, mean + std)
+    low, high = (None, None) if known is None or math.isnan(std) else (max(mean - std, 0), min(mean + std, 1))
     return {"model": label, "source": source, "mean": known, "low": low, "high": high, "seeds": seeds}
 
 

@@ -181,7 +181,8 @@ def _by_layer(scored: Scored) -> Figure:
     )
     value = charts.number("AUC", "AUC within the layer", scale=charts.UNIT)
     caption = "AUC of hidden links within each layer; 0.5 is chance." + which_layers(graph)
-    spec = charts.bars(value, charts.category("layer"), hints, ".3f")
+    colours = charts.coloured("layer", charts.layer_colours(graph.layers), rows)
+    spec = charts.bars(value, charts.category("layer"), hints, ".3f", colours)
     return Figure("auc-by-layer", "AUC of each layer", caption, rows, spec)
 
 

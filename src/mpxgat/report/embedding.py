@@ -36,7 +36,7 @@ def embedding_section(model: Model) -> Section | None:
         for name, vectors in (("horizontal", embedding.horizontal), ("vertical", embedding.vertical)):
             places = project(vectors[shown], model.seed)
             rows = _rows(graph, shown, places, groups)
-            figures += [_map(rows, name, by, method) for by in ("layer", "community")]
+            figures += [_map(graph, rows, name, by, method) for by in ("layer", "community")]
     some = len(shown) < graph.n_nodes
     part = f" {len(shown):,} of {graph.n_nodes:,} nodes, drawn at random, are shown." if some else ""
     whose = "" if embedding is model else f" They are those of {embedding.name!r}, a part of {model.name!r}."
@@ -83,9 +83,12 @@ def _rows(graph: MultiplexGraph, shown: NDArray[np.int64], places: NDArray[np.fl
     ]
 
 
-def _map(rows: Rows, vectors: str, by: str, method: str) -> Figure:
+def _map(graph: MultiplexGraph, rows: Rows, vectors: str, by: str, method: str) -> Figure:
     hints = charts.tooltip({"node": "node", "layer": "layer", "community": "community"})
-    colour = charts.category(by, sort="ascending" if by == "community" else None)
+    if by == "layer":
+        colour = charts.coloured(by, charts.layer_colours(graph.layers), rows)
+    else:
+        colour = charts.category(by, sort="ascending")
     spec = charts.points("x", "y", colour, hints)
     how = "their two principal components" if method == "PCA" else "UMAP, which keeps neighbours together"
     caption = f"The {vectors} vectors by {how}; coloured by {by}."

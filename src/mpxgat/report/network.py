@@ -22,7 +22,7 @@ _MOST_DEGREES = 60
 def network_section(graph: MultiplexGraph) -> Section:
     """Figures about a network."""
     stats = graph.stats()
-    figures = [_layer_sizes(stats), _degrees(graph)]
+    figures = [_layer_sizes(graph, stats), _degrees(graph)]
     if graph.n_layers > 1:
         figures += [_overlap(graph, stats), _links_in_common(graph, stats), _presence(graph)]
     summary = (
@@ -50,7 +50,7 @@ def layer_pair_rows(graph: MultiplexGraph, values: Callable[[int, int], Row]) ->
     return [{"layer": graph.layers[a], "other layer": graph.layers[b], **values(a, b)} for a in shown for b in shown]
 
 
-def _layer_sizes(stats: GraphStats) -> Figure:
+def _layer_sizes(graph: MultiplexGraph, stats: GraphStats) -> Figure:
     largest = sorted(stats.per_layer, key=lambda layer: -layer.nodes)[:_MOST_LAYERS]
     rows: Rows = [
         {
@@ -64,7 +64,8 @@ def _layer_sizes(stats: GraphStats) -> Figure:
         for layer in largest
     ]
     hints = charts.tooltip({name: name for name in rows[0]}, **{"mean degree": ".2f", "density": ".2~e"})
-    spec = charts.bars(charts.number("nodes", "nodes"), charts.category("layer"), hints, ",")
+    colours = charts.coloured("layer", charts.layer_colours(graph.layers), rows)
+    spec = charts.bars(charts.number("nodes", "nodes"), charts.category("layer"), hints, ",", colours)
     return Figure("layer-sizes", "Layers and their sizes", "Nodes of each layer, the largest first.", rows, spec)
 
 
@@ -85,7 +86,7 @@ def _degrees(graph: MultiplexGraph) -> Figure:
     spec = charts.lines(
         charts.number("degree", "links of a node (at least)", scale=log, axis=few),
         charts.number("share", "share of nodes", scale={**log, "domainMax": 1}, axis=percent),
-        charts.category("layer"),
+        charts.coloured("layer", charts.layer_colours(graph.layers), rows),
         "degree",
         charts.tooltip({"layer": "layer", "degree": "links, at least", "share": "share"}, share=".2~%"),
     )

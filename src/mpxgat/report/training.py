@@ -12,7 +12,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from mpxgat.graph import MultiplexGraph
 from mpxgat.models.base import Model
+from mpxgat.models.mpxgat_parts import BETWEEN_LAYERS, layer_label
 from mpxgat.nn.attention import Neighbourhood
 from mpxgat.report import charts
 from mpxgat.report.charts import Row, Rows
@@ -29,7 +31,7 @@ _BETA = "beta"
 def training_section(model: Model) -> Section | None:
     """Figures about a model's training; None if nothing was trained."""
     history, whose = _history(model)
-    figures = [*_trials(model), *_over_time(history)]
+    figures = [*_trials(model), *_over_time(model.graph, history)]
     summary = f"How the model {model.name!r} was trained.{whose}"
     return Section("training", "Training", summary, figures) if figures else None
 
@@ -39,7 +41,7 @@ def demo_training_section(auto: Model, mpxgat: Model) -> Section:
     summary = (
         "What 'auto' tried before it chose, and how 'mpxgat' was trained: each layer for itself, then between layers."
     )
-    return Section("training", "Training", summary, [*_trials(auto), *_over_time(mpxgat.history)])
+    return Section("training", "Training", summary, [*_trials(auto), *_over_time(mpxgat.graph, mpxgat.history)])
 
 
 def _history(model: Model) -> tuple[History, str]:
@@ -67,21 +69,23 @@ def _trials(model: Model) -> list[Figure]:
     return [Figure("trials", "What was tried", caption, rows, spec)]
 
 
-def _over_time(history: History) -> list[Figure]:
+def _over_time(graph: MultiplexGraph, history: History) -> list[Figure]:
     """Loss, validation and β over the epochs, as far as the history has them."""
     shown = dict(list(history.items())[-_MOST_PARTS:])  # the part between layers is the last
-    return [figure for figure in (_loss(shown), _validation(shown), _beta(shown)) if figure.rows]
+    return [figure for figure in (_loss(graph, shown), _validation(graph, shown), _beta(shown)) if figure.rows]
 
 
-def _loss(history: History) -> Figure:
+def _loss(graph: MultiplexGraph, history: History) -> Figure:
     rows = _column(history, "loss", "loss")
-    return Figure("loss", "Loss", "Loss over the epochs of each part.", rows, _by_epoch("loss", "loss"))
+    spec = _by_epoch("loss", "loss", _part(graph, rows))
+    return Figure("loss", "Loss", "Loss over the epochs of each part.", rows, spec)
 
 
-def _validation(history: History) -> Figure:
+def _validation(graph: MultiplexGraph, history: History) -> Figure:
     rows = _column(history, "validation", "validation AUC")
+    spec = _by_epoch("validation AUC", "validation AUC", _part(graph, rows))
     caption = "AUC on links cut from the training links; training stops when it no longer rises, and the best is kept."
-    return Figure("validation", "Validation", caption, rows, _by_epoch("validation AUC", "validation AUC"))
+    return Figure("validation", "Validation", caption, rows, spec)
 
 
 def _beta(history: History) -> Figure:
@@ -91,7 +95,7 @@ def _beta(history: History) -> Figure:
             block = name.removeprefix(_BETA).strip("_")
             rows += _column({f"block {block}" if block else part: points}, name, "beta")
     caption = "β, learned: ReLU(β) is the weight of the part within layers, 1 − ReLU(β) that of the part between them."
-    return Figure("beta", "β over time", caption, rows, _by_epoch("beta", "β"))
+    return Figure("beta", "β over time", caption, rows, _by_epoch("beta", "β", charts.category("part")))
 
 
 def _column(history: History, name: str, shown: str) -> Rows:
@@ -103,11 +107,19 @@ def _column(history: History, name: str, shown: str) -> Rows:
     ]
 
 
-def _by_epoch(column: str, title: str) -> charts.Spec:
+def _part(graph: MultiplexGraph, rows: Rows) -> charts.Channel:
+    """Parts of a training; those that are layers have their layers' colours."""
+    colours = {layer_label(graph, n): c for n, c in enumerate(charts.layer_colours(graph.layers).values())}
+    colours[BETWEEN_LAYERS] = charts.NO_LAYER
+    known = all(row["part"] in colours for row in rows)
+    return charts.coloured("part", colours, rows) if known else charts.category("part")
+
+
+def _by_epoch(column: str, title: str, part: charts.Channel) -> charts.Spec:
     return charts.lines(
         charts.number("epoch", "epoch", scale={"zero": False, "nice": False}),
         charts.number(column, title, scale={"zero": False}),
-        charts.category("part"),
+        part,
         "epoch",
         charts.tooltip({"part": "part", "epoch": "epoch", column: title}, **{column: ".4f"}),
     )
@@ -138,6 +150,7 @@ def attention_section(model: Model) -> Section | None:
             "1: a node listens to all its neighbours alike; 0: to one alone. Line: 5th to 95th percentile of the "
             "nodes, bar: middle half, tick: median." + which_layers(model.graph),
             "evenness",
+            model.graph,
             {spread.part: spread.evenness for spread in spreads},
         ),
         _percentiles(
@@ -145,6 +158,7 @@ def attention_section(model: Model) -> Section | None:
             "How much a node listens to itself",
             "Weight of the node itself among those it listens to; percentiles as before." + which_layers(model.graph),
             "own weight",
+            model.graph,
             {spread.part: spread.own for spread in spreads},
         ),
     ]
@@ -175,7 +189,9 @@ def _spread(label: str, weights: NDArray[np.float64], around: Neighbourhood) -> 
     return Spread(label, np.clip(evenness, 0, 1), own[social])
 
 
-def _percentiles(name: str, title: str, caption: str, axis: str, parts: Mapping[str, NDArray[np.float64]]) -> Figure:
+def _percentiles(
+    name: str, title: str, caption: str, axis: str, graph: MultiplexGraph, parts: Mapping[str, NDArray[np.float64]]
+) -> Figure:
     rows: Rows = [
         {
             "part": part,
@@ -186,4 +202,5 @@ def _percentiles(name: str, title: str, caption: str, axis: str, parts: Mapping[
     ]
     formats = {f"p{p}": ".3f" for p in _PERCENTILES}
     hints = charts.tooltip({"part": "part", "nodes": "nodes", "p50": "median", "p5": "5%", "p95": "95%"}, **formats)
-    return Figure(name, title, caption, rows, charts.spreads(charts.category("part"), axis, hints, [0, 1]))
+    spec = charts.spreads(charts.category("part"), axis, hints, [0, 1], _part(graph, rows))
+    return Figure(name, title, caption, rows, spec)

@@ -99,13 +99,17 @@ class StateStore(Protocol):
 
 @dataclass(frozen=True)
 class EpochReport:
-    """What a progress bar shows."""
+    """What a progress bar shows.
+
+    stalled     if training stops early with this epoch: how many there were since the best validation
+    """
 
     epoch: int
     epochs: int
     loss: float
     validation: float | None
     readings: dict[str, float]
+    stalled: int | None = None
 
 
 @dataclass(frozen=True)
@@ -185,7 +189,8 @@ def _epoch(
     if state.epoch % schedule.check_every == 0 or last:
         value = _check(trainee, schedule, state, loss)
     if report:
-        report(EpochReport(state.epoch, schedule.epochs, loss, value, trainee.readings()))
+        stalled = state.epoch - state.best_epoch if state.finished and not last else None
+        report(EpochReport(state.epoch, schedule.epochs, loss, value, trainee.readings(), stalled))
 
 
 def _check(trainee: Trainee, schedule: Schedule, state: TrainingState, loss: float) -> float | None:

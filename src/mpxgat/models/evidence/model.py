@@ -82,7 +82,7 @@ class EvidenceSettings(Settings):
                         the protocols detach none, but users will ask about such nodes
     hidden_intra, hidden_inter      shares of links hidden for the classifier of intra links
     non_links           non-links drawn for each link
-    trees, leaves, rate of the boosted trees that classify intra links, of which there are half as many again, and
+    trees, leaves, rate  of the boosted trees that classify intra links, of which there are half as many again, and
                         pairs of two layers that are no candidates; candidates are judged by logistic regression
     candidates          most similar nodes of a layer that are looked at for each node, by each of two kinds of walk, at
                         most: fewer where these would be more than 500,000 pairs in all
