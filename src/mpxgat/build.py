@@ -435,6 +435,18 @@ def with_inter_links(graph: MultiplexGraph, pairs: NDArray[np.integer]) -> Multi
     return result
 
 
+def with_further_links(graph: MultiplexGraph, pairs: NDArray[np.integer]) -> MultiplexGraph:
+    """The graph with (k, 2) further inter links, each of weight 1, beside its own; GraphError if uniqueness, or what is
+    known to be different, forbids one.
+    """
+    weight = None if graph.inter_weight is None else np.concatenate([graph.inter_weight, np.ones(len(pairs))])
+    inter, inter_weight = canonical_links(np.concatenate([graph.inter, pairs]), weight, graph.n_nodes)
+    result = replace(graph, inter=inter, inter_weight=inter_weight)
+    check_uniqueness(result, inter, None)
+    _check_apart(result)
+    return result
+
+
 # ---- who is not who --------------------------------------------------------------------------------
 
 

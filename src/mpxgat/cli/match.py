@@ -57,6 +57,7 @@ def match(
     """Who is who: nodes of different layers that are one unit, how surely, and why; known links are left out."""
     from mpxgat.io.link_files import check_link_suffix, write_links
     from mpxgat.matching import with_reasons
+    from mpxgat.review.decisions import samples_of
 
     runs_on = chosen_engine(engine, address, workers, jobs=1)
     if output is not None:
@@ -71,6 +72,7 @@ def match(
     except KeyboardInterrupt:
         print_note("nothing has been written; the same command starts over")
         raise
+    reviewed = samples_of(run, matcher.graph)
     head: dict[str, Any] = {
         "run": str(run),
         "model": name,
@@ -81,6 +83,7 @@ def match(
         "candidate_recall": getattr(matcher, "candidate_recall", None),
         "outcomes": [asdict(outcome) for outcome in found.outcomes],
         "notes": list(found.notes),
+        "samples": [sample.to_record() for sample in reviewed],
     }
     if output is not None:
         write_links(table, output)
@@ -92,6 +95,8 @@ def match(
         _print_outcomes(found)
         _print_recall(head["candidate_recall"])
     _print_notes(found, len(shown), output)
+    for sample in reviewed:
+        print_note(str(sample))
 
 
 def _matches(

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mpxgat.cli.options import check_page
+from mpxgat.cli.options import check_page, with_decisions_of
 from mpxgat.cli.output import print_note, progress, training_progress
 from mpxgat.errors import InputError, printable
 
 if TYPE_CHECKING:
+    from mpxgat.matching import Matcher
     from mpxgat.models import Model
     from mpxgat.report.curves import HeldOut
     from mpxgat.report.page import Page, Section
@@ -53,7 +54,8 @@ def report(
         with progress(f"reading {sources[0]}"):
             config, model = folder.config(), folder.model()
         held_out = None if no_refit else _fit_again(model)
-        stages = run_stages(model, config.data, held_out)
+        decided, reviewed = _review_of(sources[0], model)
+        stages = run_stages(model, config.data, held_out, decided=decided, reviewed=reviewed)
         data = Path(config.data).name  # where the file lay is nobody's business
         title = f"{model.name} on {data}"
         words = f"The model {model.name!r} (seed {model.seed}), trained on {data}: {model.description}."
@@ -87,6 +89,16 @@ def write(output: Path, page: Page, figures: Path | None) -> None:
     print_note(f"their records are in {printable(records_folder(output), 300)}", limit=1000)
     if figures is not None:
         print_note(f"wrote {2 * count} pictures to {printable(figures, 300)}", limit=1000)
+
+
+def _review_of(run: Path, model: Model) -> tuple[Matcher | None, list[str]]:
+    """The model on the network with what people decided about pairs, if it matches; what random samples say."""
+    from mpxgat.matching import Matcher
+    from mpxgat.review.decisions import samples_of
+
+    if not isinstance(model, Matcher):
+        return None, []
+    return with_decisions_of(run, model), list(map(str, samples_of(run, model.graph)))
 
 
 def _fit_again(model: Model) -> HeldOut:
