@@ -93,10 +93,11 @@ class Sample:
     skipped: int
 
     def __str__(self) -> str:
-        share, skipped = self.share, f", {self.skipped} skipped" if self.skipped else ""
+        share, skipped = self.share, f"; {self.skipped} more skipped" if self.skipped else ""
         return (
-            f"of {share.n} matches drawn at random at threshold {self.threshold:g} and reviewed, {share.hits} were "
-            f"accepted{skipped}: precision {share.value:.1%} (95 % interval {share.low:.1%} to {share.high:.1%})"
+            f"precision of the run's matches at threshold {self.threshold:g}: {share.value:.1%} (95% interval "
+            f"{share.low:.1%} to {share.high:.1%}), by {share.n} drawn at random and reviewed, {share.hits} of them "
+            f"accepted{skipped}"
         )
 
     def to_record(self) -> dict[str, float | int]:

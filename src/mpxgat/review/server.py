@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from socketserver import TCPServer
 from typing import Any
 
 from mpxgat.errors import MpxgatError, OutputError, SettingError, printable
@@ -43,7 +44,6 @@ class ReviewServer(ThreadingHTTPServer):
     """Serves a session at ``address`` until it is shut down."""
 
     daemon_threads = True
-    allow_reuse_address = True  # a server that was killed can be started again at once
 
     def __init__(self, session: Session, port: int = 0):
         self.session = session
@@ -54,6 +54,16 @@ class ReviewServer(ThreadingHTTPServer):
         except (OSError, OverflowError) as problem:
             reason = printable(getattr(problem, "strerror", None) or problem)
             raise OutputError(f"cannot serve at port {port}: {reason}; --port 0 takes a free one") from None
+
+    def server_bind(self) -> None:
+        """As any server, without asking the network for this machine's name."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = _HOST, int(self.server_address[1])
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that goes away is no error."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
     @property
     def address(self) -> str:

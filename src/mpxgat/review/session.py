@@ -150,17 +150,18 @@ class Session:
         return {"question": question, "progress": self._progress(decisions, left)}
 
     def _rivals(self, pair: Pair, settled: Settled) -> list[dict[str, Any]]:
-        """Other open pairs of either node, the most probable first."""
+        """Other open pairs of either node with a node of the same layer, the most probable first."""
+        layer = self._matcher.graph.node_layer
         found = []
         for side, node in enumerate(pair):
-            rows = np.flatnonzero((self.queue.pairs == node).any(axis=1) & ~(self.queue.pairs == pair).all(axis=1))
-            rows = rows[np.argsort(-self.queue.probability[rows], kind="stable")]
-            open_rows = [row for row in rows.tolist() if settled.status(tuple(self.queue.pairs[row].tolist())) is None]
-            for row in open_rows[:_MOST_RIVALS]:
-                other = int(self.queue.pairs[row].sum()) - node
+            rows = np.flatnonzero((self.queue.pairs == node).any(axis=1))
+            others = self.queue.pairs[rows].sum(axis=1) - node
+            rival = (layer[others] == layer[pair[1 - side]]) & (others != pair[1 - side])
+            best = sorted(zip(-self.queue.probability[rows[rival]], others[rival].tolist(), strict=True))
+            still = [each for each in best if settled.status((min(node, each[1]), max(node, each[1]))) is None]
+            for chance, other in still[:_MOST_RIVALS]:
                 name = self._matcher.graph.nodes[other]
-                chance = float(self.queue.probability[row])
-                found.append({"side": side, "id": name.id, "layer": name.layer, "probability": chance})
+                found.append({"side": side, "id": name.id, "layer": name.layer, "probability": -float(chance)})
         return found
 
     def _progress(self, decisions: list[Decision], left: int | None) -> dict[str, Any]:

@@ -25,7 +25,7 @@ function linkList(network, nodes, most) {
 }
 
 function percent(share) {
-  return `${(100 * share).toFixed(1)} %`;
+  return `${(100 * share).toFixed(1)}%`;
 }
 
 // Both nodes side by side: a column for each, a row for what is known of them.
@@ -112,15 +112,24 @@ class Review {
     }
   }
 
+  post(what, request) {
+    const body = JSON.stringify({ window: this.window, ...request });
+    return fetch(what, { method: "POST", body, headers: { "Content-Type": "application/json" } });
+  }
+
   async ask(what, request) {
     this.busy = true;
     document.body.classList.add("rv-busy");
     try {
-      const body = JSON.stringify({ window: this.window, ...request });
-      const reply = await fetch(what, { method: "POST", body, headers: { "Content-Type": "application/json" } });
+      const reply = await this.post(what, request);
       const found = await reply.json();
-      if (reply.ok) this.show(found);
-      else this.complain(found.error);
+      if (reply.ok) {
+        document.getElementById("rv-error").hidden = true;
+        this.show(found);
+      } else {
+        this.complain(found.error);
+        if (what !== "question") await this.showAnother();
+      }
     } catch {
       this.complain(
         "The server does not answer. Answers before this one are kept; start mpxgat review again and open its address.",
@@ -131,6 +140,12 @@ class Review {
     }
   }
 
+  // After an answer that could not be kept: what is asked now. The reason stays on the page until the next answer.
+  async showAnother() {
+    const reply = await this.post("question", {});
+    if (reply.ok) this.show(await reply.json());
+  }
+
   complain(text) {
     const place = document.getElementById("rv-error");
     place.textContent = text;
@@ -139,7 +154,6 @@ class Review {
   }
 
   show({ question, progress, elsewhere }) {
-    document.getElementById("rv-error").hidden = true;
     this.question = question;
     this.note.value = "";
     this.showProgress(progress);
@@ -151,7 +165,7 @@ class Review {
     }
     this.network = new Network(question.network);
     this.place = html("div", { class: "ex-place" });
-    const told = html("p", { class: "rv-chance" }, "The model says ", html("b", {}, chance(question.probability)), ".");
+    const told = html("p", { class: "rv-chance" }, "Probability by the model: ", html("b", {}, chance(question.probability)), ".");
     if (question.settled) told.append(` ${SETTLED[question.settled]}`);
     this.main.replaceChildren(told, comparison(question), this.picturePart(), this.reasonPart());
     this.width = 0;
@@ -187,9 +201,9 @@ class Review {
     const told = Object.entries(counts).map(([what, count]) => `${count.toLocaleString("en")} ${what}`);
     if (left !== null) told.push(`${left.toLocaleString("en")} left`);
     const words = samples.map(({ threshold, reviewed, precision, low, high }) =>
-      `Precision at threshold ${threshold}: ${percent(precision)} (95 % interval ${percent(low)} to ${percent(high)}), `
+      `Precision at threshold ${threshold}: ${percent(precision)} (95% interval ${percent(low)} to ${percent(high)}), `
       + `by ${counted(reviewed, "match", "matches")} drawn at random.`);
-    if (!words.length && order !== "random") words.push("Precision is estimated by the order random.");
+    if (!words.length && order !== "random") words.push("With --order random the answers give the precision of the matches.");
     const line = document.getElementById("rv-progress");
     line.replaceChildren(html("span", {}, `${told.join(" · ")}. `), ...words.map((each) => html("span", {}, `${each} `)));
     document.getElementById("rv-undo").disabled = !undo;
