@@ -46,7 +46,7 @@ from mpxgat.synthetic import social, truth
 FIRST_TUNING_SEED = 100
 LAYERS = 2
 KNOWN = 0.15
-NETWORK = {"mean_degree": 12.0, "overlap": 0.7}
+MEAN_DEGREE, OVERLAP = 12.0, 0.7
 MATCHES, RANDOM_PAIRS = "matches", "random"
 ORDERS = (INFORMATIVE, SUREST, MATCHES, RANDOM_PAIRS)
 _LIKELY = 0.5
@@ -100,7 +100,7 @@ def hits(model: Evidence, pairs: Pairs) -> NDArray[np.float64]:
 
 def measure(people: int, answers: int, seed: int) -> list[Record]:
     """A record for each order."""
-    graph = social(people, LAYERS, seed, known=KNOWN, **NETWORK)
+    graph = social(people, LAYERS, seed, known=KNOWN, mean_degree=MEAN_DEGREE, overlap=OVERLAP)
     pairs = truth(graph)
     hidden = pairs[~found_among(pair_keys(pairs, graph.n_nodes), pair_keys(graph.inter, graph.n_nodes))]
     true = {(first, second) for first, second in hidden.tolist()}
@@ -152,7 +152,7 @@ def _spread(values: Sequence[float | None]) -> Record:
 
 
 def _test(found: Sequence[Record], order: str) -> Record:
-    """p of Welch's test on both sets of pairs; None with fewer than two seeds."""
+    """The p of Welch's test on both sets of pairs; None with fewer than two seeds."""
     tests = {}
     for which in (_REMAINING, _COMMON):
         gains = [_gains(found, each, which) for each in (INFORMATIVE, order)]
