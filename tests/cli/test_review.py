@@ -157,6 +157,7 @@ class TestAgain:
     ("options", "said"),
     [
         (("--order", "best"), "no order 'best', expected informative, surest, random"),
+        (("--threshold", 0.5), "--threshold 0.5 with the order informative, expected --order random"),
         (("--order", "random", "--threshold", 1.0), "there is no pair to review"),
     ],
 )

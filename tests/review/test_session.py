@@ -58,7 +58,7 @@ def test_what_is_shown_of_a_pair(session):
     assert other["id"] == "bob-w"
     assert asked["probability"] == 0.93
     assert asked["settled"] is None
-    assert asked["rivals"] == [{"side": 0, "id": "bobby-w", "layer": "work", "probability": 0.05}]
+    assert asked["rivals"] == [{"side": 0, "id": "bobby-w", "probability": 0.05}]
     network = asked["network"]
     assert network["layers"] == ["friends", "work"]
     assert sorted(network["ids"]) == ["ann-f", "ann-w", "ben-f", "ben-w", "bob-f", "bob-w", "cat-f", "cat-w"]

@@ -32,8 +32,11 @@ def review(
         ),
     ] = _INFORMATIVE,
     threshold: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="With --order random: of the matches that are drawn.")
-    ] = _THRESHOLD,
+        float | None,
+        typer.Option(
+            min=0.0, max=1.0, help="With --order random: of the matches that are drawn.", show_default=str(_THRESHOLD)
+        ),
+    ] = None,
     who: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Who answers, for decisions.csv.", show_default="your login name"),
@@ -46,7 +49,11 @@ def review(
 
     if order not in _ORDERS:
         raise SettingError(f"no order {quoted(order)}, expected {', '.join(_ORDERS)}")
-    session = _session(run, order, threshold, _login_name() if who is None else who)
+    if threshold is not None and order != _RANDOM:
+        raise SettingError(f"--threshold {threshold:g} with the order {order}, expected --order {_RANDOM}")
+    session = _session(
+        run, order, _THRESHOLD if threshold is None else threshold, _login_name() if who is None else who
+    )
     with ReviewServer(session, port) as server:
         print_note(f"review at {server.address}", limit=1000)
         print_note("the page is for whoever has this address; Ctrl-C ends it, answers are kept")

@@ -225,7 +225,12 @@ class DecisionsFile:
         if cut_off:
             where = ", ".join(map(str, cut_off[:5])) + (", …" if len(cut_off) > 5 else "")
             warn_of_data(f"line {where}: cut off, as by a crash, and passed over", self.path)
-        return [self._decision(number, dict(zip(_COLUMNS, fields, strict=True))) for number, fields in rows]
+        columns = [_texts(column) for column in zip(*(fields for _, fields in rows), strict=True)]
+        texts = zip(*columns, strict=True)
+        return [
+            self._decision(number, dict(zip(_COLUMNS, row, strict=True)))
+            for (number, _), row in zip(rows, texts, strict=True)
+        ]
 
     def _check_header(self, fields: Sequence[str] | None) -> None:
         if tuple(fields or ()) != _COLUMNS:
@@ -235,13 +240,13 @@ class DecisionsFile:
         if row["decision"] not in _ANSWERS:
             raise InputError(f"{quoted(row['decision'])}, expected {', '.join(_ANSWERS)}", self.path, number)
         return Decision(
-            pair=self._pair([_text(row[name]) for name in _NODES], number),
+            pair=self._pair([row[name] for name in _NODES], number),
             answer=row["decision"],
             order=row["order"],
             threshold=self._share(row, "threshold", number),
             probability=self._share(row, "probability", number),
-            who=_text(row["who"]),
-            note=_text(row["note"]),
+            who=row["who"],
+            note=row["note"],
             when=row["when"],
             line=number,
         )
@@ -273,14 +278,20 @@ def _on_one_line(text: str) -> str:
     return _AS_JSON + json.dumps(text) if _CONTROL.search(text) or text.startswith(_AS_JSON) else text
 
 
-def _text(field: str) -> str:
-    """What `_on_one_line` and `without_formulas` made a field of; one that only looks like it is taken as it is."""
+def _texts(fields: Sequence[str]) -> list[str]:
+    """What `_on_one_line` and `without_formulas` made a column of."""
+    column = pa.array(map(_as_it_was, fields), pa.large_string())
+    texts: list[str] = with_formulas(pa.chunked_array([column])).to_pylist()
+    return texts
+
+
+def _as_it_was(field: str) -> str:
+    """A text that only looks as if it were written as JSON is taken as it is."""
     if field.startswith(_AS_JSON):
         with suppress(ValueError, RecursionError):
             value = json.loads(field.removeprefix(_AS_JSON))
-            field = value if isinstance(value, str) else field
-    (text,) = with_formulas(pa.chunked_array([pa.array([field], pa.large_string())])).to_pylist()
-    return str(text)
+            return value if isinstance(value, str) else field
+    return field
 
 
 def _fields(line: str) -> Sequence[str] | None:

@@ -160,8 +160,7 @@ class Session:
             best = sorted(zip(-self.queue.probability[rows[rival]], others[rival].tolist(), strict=True))
             still = [each for each in best if settled.status((min(node, each[1]), max(node, each[1]))) is None]
             for chance, other in still[:_MOST_RIVALS]:
-                name = self._matcher.graph.nodes[other]
-                found.append({"side": side, "id": name.id, "layer": name.layer, "probability": -float(chance)})
+                found.append({"side": side, "id": self._units.graph.nodes[other].id, "probability": -float(chance)})
         return found
 
     def _progress(self, decisions: list[Decision], left: int | None) -> dict[str, Any]:

@@ -25,11 +25,14 @@ class Units:
         groups = group_members(graph.unit, np.zeros(graph.n_nodes, dtype=np.int8), graph.n_units)
         self._order, self._start = groups.indices, np.concatenate([[0], np.cumsum(unit_sizes(graph))])
         self.apart: list[list[int]] = graph.unit[graph.apart].tolist()
+        self._by_layer: dict[int, dict[int, int]] = {}  # of units that were asked for
 
-    def by_layer(self, unit: int) -> dict[int, int]:
+    def by_layer(self, unit: int) -> Mapping[int, int]:
         """The nodes of a unit by their layers."""
-        nodes = self._order[self._start[unit] : self._start[unit + 1]].tolist()
-        return {int(self.graph.node_layer[node]): node for node in nodes}
+        if unit not in self._by_layer:
+            nodes = self._order[self._start[unit] : self._start[unit + 1]].tolist()
+            self._by_layer[unit] = {int(self.graph.node_layer[node]): node for node in nodes}
+        return self._by_layer[unit]
 
 
 class Settled:

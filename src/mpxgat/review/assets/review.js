@@ -60,7 +60,7 @@ function names(known) {
 function rivalNames(rivals, side) {
   const cell = html("td");
   for (const one of rivals.filter((each) => each.side === side)) {
-    cell.append(html("div", {}, quiet("span", chance(one.probability)), " ", inLayer(one)));
+    cell.append(html("div", {}, quiet("span", chance(one.probability)), " ", name(one.id)));
   }
   return cell.childNodes.length ? cell : html("td", {}, "–");
 }
@@ -203,7 +203,7 @@ class Review {
     const words = samples.map(({ threshold, reviewed, precision, low, high }) =>
       `Precision at threshold ${threshold}: ${percent(precision)} (95% interval ${percent(low)} to ${percent(high)}), `
       + `by ${counted(reviewed, "match", "matches")} drawn at random.`);
-    if (!words.length && order !== "random") words.push("With --order random the answers give the precision of the matches.");
+    if (!words.length && order !== "random") words.push("Answers in the order random give the precision of the matches.");
     const line = document.getElementById("rv-progress");
     line.replaceChildren(html("span", {}, `${told.join(" · ")}. `), ...words.map((each) => html("span", {}, `${each} `)));
     document.getElementById("rv-undo").disabled = !undo;
