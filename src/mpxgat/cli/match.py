@@ -65,6 +65,7 @@ def match(
     try:
         with progress(f"reading {run}", quiet=json):
             matcher, name = load_matcher(run)
+            reviewed = samples_of(run, matcher.graph)
         found = _matches(matcher, layers, threshold, k, runs_on, quiet=json)
         shown = found if output is not None or json else found.head(_SHOWN_ROWS)
         with progress("looking for reasons", len(shown), quiet=json) as advance:
@@ -72,7 +73,6 @@ def match(
     except KeyboardInterrupt:
         print_note("nothing has been written; the same command starts over")
         raise
-    reviewed = samples_of(run, matcher.graph)
     head: dict[str, Any] = {
         "run": str(run),
         "model": name,
