@@ -72,7 +72,7 @@ def informativeness(graph: MultiplexGraph, pairs: Pairs, probability: Numbers) -
     Nothing is learned of a pair that is sure (1 - p). The pairs whose matching depends on this one are those of a
     neighbour of each node; how unsettled they are, each counts by p (1 - p), which is least where nothing can change.
     And an accepted pair tells its neighbours more than a rejected one, so p counts more than 1 - p, whose root is
-    taken; that was chosen among others by measurement (docs/review.md).
+    taken. docs/review.md has what was measured.
     """
     open_ends = sparse.csr_array(
         (probability * (1 - probability), tuple(pairs.T)), shape=(graph.n_nodes, graph.n_nodes)

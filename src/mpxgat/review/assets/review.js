@@ -35,19 +35,21 @@ function comparison(question) {
   const layers = nodes.map(({ layer }) => html("td", {}, name(layer, 60)));
   const counts = nodes.map(({ neighbours }) => html("td", {}, neighbours.toLocaleString("en")));
   const body = html("tbody", {}, row("layer", layers), row("neighbours", counts));
-  if (nodes.some(({ known }) => known.length)) body.append(row("also known as", nodes.map(({ known }) => names(known))));
+  const known = nodes.map((node) => node.known);
+  if (known.some((copies) => copies.length)) body.append(row("also known as", known.map(names)));
   for (const { name: what, values } of attributes) {
     const same = values[0] && values[0] === values[1];
-    const cells = values.map((value) => html("td", { class: same ? "rv-same" : null }, value ? name(value, LONG) : "–"));
-    body.append(row(name(what, 40), cells, same ? "rv-equal" : null));
+    const kind = same ? "rv-same" : null;
+    const cells = values.map((value) => html("td", { class: kind }, value ? name(value, LONG) : "–"));
+    body.append(row(name(what, 40), cells));
   }
   if (rivals.length) body.append(row("or else", [0, 1].map((side) => rivalNames(rivals, side))));
   const head = html("thead", {}, html("tr", {}, html("td"), ...ids));
   return html("div", { class: "table" }, html("table", { class: "rv-nodes" }, head, body));
 }
 
-function row(what, cells, kind = null) {
-  return html("tr", { class: kind }, html("th", { scope: "row" }, what), ...cells);
+function row(what, cells) {
+  return html("tr", {}, html("th", { scope: "row" }, what), ...cells);
 }
 
 function names(known) {
@@ -159,13 +161,13 @@ class Review {
     this.showProgress(progress);
     for (const what of Object.keys(DONE)) document.getElementById(`rv-${what}`).disabled = !question;
     if (!question) {
-      this.drawn = null;
       this.main.replaceChildren(html("p", { class: "rv-end" }, endWords(progress, elsewhere)));
       return;
     }
     this.network = new Network(question.network);
     this.place = html("div", { class: "ex-place" });
-    const told = html("p", { class: "rv-chance" }, "Probability by the model: ", html("b", {}, chance(question.probability)), ".");
+    const probability = html("b", {}, chance(question.probability));
+    const told = html("p", { class: "rv-chance" }, "Probability by the model: ", probability, ".");
     if (question.settled) told.append(` ${SETTLED[question.settled]}`);
     this.main.replaceChildren(told, comparison(question), this.picturePart(), this.reasonPart());
     this.width = 0;
@@ -203,9 +205,8 @@ class Review {
     const words = samples.map(({ threshold, reviewed, precision, low, high }) =>
       `Precision at threshold ${threshold}: ${percent(precision)} (95% interval ${percent(low)} to ${percent(high)}), `
       + `by ${counted(reviewed, "match", "matches")} drawn at random.`);
-    if (!words.length && order !== "random") words.push("Answers in the order random give the precision of the matches.");
-    const line = document.getElementById("rv-progress");
-    line.replaceChildren(html("span", {}, `${told.join(" · ")}. `), ...words.map((each) => html("span", {}, `${each} `)));
+    if (!words.length && order !== "random") words.push("Answers in the order random give the matches' precision.");
+    document.getElementById("rv-progress").textContent = [`${told.join(" · ")}.`, ...words].join(" ");
     document.getElementById("rv-undo").disabled = !undo;
     this.undoPair = undo ? undo.pair : null;
     const last = document.getElementById("rv-last");
@@ -215,7 +216,7 @@ class Review {
 }
 
 function endWords({ order }, elsewhere) {
-  if (elsewhere) return `The last ${counted(elsewhere, "pair")} are being looked at in other windows.`;
+  if (elsewhere) return `${counted(elsewhere, "pair")} left, which other windows show now. Reload this page later.`;
   const next = order === "random" ? "Every match has been reviewed." : "No pair is open any more.";
   return `${next} mpxgat match uses the answers at once; mpxgat train --again learns from them.`;
 }
