@@ -81,9 +81,9 @@ def match(
         "count": len(found),
         "matched": int(found.chosen.sum()),
         "candidate_recall": getattr(matcher, "candidate_recall", None),
+        "samples": [sample.to_record() for sample in reviewed],
         "outcomes": [asdict(outcome) for outcome in found.outcomes],
         "notes": list(found.notes),
-        "samples": [sample.to_record() for sample in reviewed],
     }
     if output is not None:
         write_links(table, output)
