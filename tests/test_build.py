@@ -22,6 +22,7 @@ from mpxgat.build import (
     links_of_shared_ids,
     validate,
     with_apart,
+    with_further_links,
     with_inter_links,
 )
 from mpxgat.errors import GraphError
@@ -194,6 +195,17 @@ def test_link_by_id_refuses_one_unit_twice_in_a_layer():
         link_by_id(graph, pa.array(["u", "u", None, None]))
     linked = link_by_id(graph, pa.array(["u", None, "u", None]))
     assert linked.inter.tolist() == [[0, 2]]
+
+
+def test_further_links_join_those_that_are_there():
+    graph = graph_of("x.a y.a 2.5", "x.b y.b 3", "z.a z.b")
+    more = with_further_links(graph, np.array([[2, 4], [1, 3]]))
+    assert more.inter.tolist() == [[0, 2], [1, 3], [2, 4]]
+    assert more.inter_weight.tolist() == [2.5, 3, 1]
+    with pytest.raises(GraphError, match="would be the same unit"):
+        with_further_links(graph, np.array([[0, 3]]))
+    with pytest.raises(GraphError, match="are said to be different"):
+        with_further_links(with_apart(graph, [[0, 4]]), np.array([[2, 4]]))
 
 
 def test_with_inter_links_takes_exactly_the_given_ones():

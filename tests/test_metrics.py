@@ -145,3 +145,22 @@ def test_welch_equals_the_textbook_formula():
     assert result.p_value == pytest.approx(2 * stats.t.sf(t, df))
     with pytest.raises(SettingError, match="at least 2"):
         metrics.welch([1.0], [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("hits", "n", "low", "high"),
+    [(0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605)],
+)
+def test_intervals_of_shares_are_wilsons(hits, n, low, high):
+    # The last two are those of Newcombe (1998), table I, method 3.
+    share = metrics.Share(hits, n)
+    assert share.value == hits / n
+    assert (share.low, share.high) == pytest.approx((low, high), abs=5e-5)
+    wilson = stats.binomtest(hits, n).proportion_ci(method="wilson")
+    assert (share.low, share.high) == pytest.approx((wilson.low, wilson.high), abs=1e-6)
+
+
+def test_of_nothing_every_share_is_possible():
+    share = metrics.Share(0, 0)
+    assert math.isnan(share.value)
+    assert (share.low, share.high) == (0, 1)

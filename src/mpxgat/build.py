@@ -417,6 +417,18 @@ def links_of_shared_ids(graph: MultiplexGraph) -> NDArray[np.int32]:
     return link_by_id(replace(graph, inter=no_pairs(), inter_weight=None, apart=no_pairs())).inter
 
 
+def with_further_links(graph: MultiplexGraph, pairs: NDArray[np.integer]) -> MultiplexGraph:
+    """The graph with (k, 2) further inter links, each of weight 1, beside its own; GraphError if uniqueness, or what is
+    known to be different, forbids one.
+    """
+    weight = None if graph.inter_weight is None else np.concatenate([graph.inter_weight, np.ones(len(pairs))])
+    inter, inter_weight = canonical_links(np.concatenate([graph.inter, pairs]), weight, graph.n_nodes)
+    result = replace(graph, inter=inter, inter_weight=inter_weight)
+    check_uniqueness(result, inter, None)
+    _check_apart(result)
+    return result
+
+
 def with_inter_links(graph: MultiplexGraph, pairs: NDArray[np.integer]) -> MultiplexGraph:
     """The graph with exactly the given inter links (node positions); `RowError` names a pair that breaks uniqueness."""
     inter, _ = canonical_links(pairs, None, graph.n_nodes)

@@ -19,6 +19,7 @@ from mpxgat.errors import SettingError
 HITS_AT = (1, 5, 10, 30)
 _BINS = 1 << 14
 _CHUNK = 1 << 18
+_95_PERCENT = 1.959964  # standard deviations on both sides of a normal mean
 
 
 class StreamedRanking:
@@ -165,6 +166,37 @@ def welch(first: Sequence[float], second: Sequence[float]) -> WelchTest:
 
     result = stats.ttest_ind(first, second, equal_var=False)
     return WelchTest(float(result.statistic), float(result.df), float(result.pvalue))
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many of how many, and between what the true share lies with a confidence of 95 % (Wilson's interval)."""
+
+    hits: int
+    n: int
+
+    @property
+    def value(self) -> float:
+        """The share; NaN of nothing."""
+        return self.hits / self.n if self.n else math.nan
+
+    @property
+    def low(self) -> float:
+        """The interval's lower end; 0 of nothing."""
+        return self._interval()[0]
+
+    @property
+    def high(self) -> float:
+        """The interval's upper end; 1 of nothing."""
+        return self._interval()[1]
+
+    def _interval(self) -> tuple[float, float]:
+        if not self.n:
+            return 0.0, 1.0
+        squared = _95_PERCENT**2
+        middle = (self.hits + squared / 2) / (self.n + squared)
+        half = _95_PERCENT * math.sqrt(self.n * self.value * (1 - self.value) + squared / 4) / (self.n + squared)
+        return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def _bin_mapping(level: NDArray[np.float64], bins: int) -> tuple[float, float]:

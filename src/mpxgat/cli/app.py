@@ -30,6 +30,7 @@ from mpxgat.cli.predict import predict
 from mpxgat.cli.record import record
 from mpxgat.cli.report import report
 from mpxgat.cli.results import results
+from mpxgat.cli.review import review
 from mpxgat.cli.split import split
 from mpxgat.cli.train import train
 from mpxgat.cli.tune import tune
@@ -46,8 +47,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for verb in (
-    info, convert, split, train, embed, predict, match, explain, explore, evaluate, report, record, results, tune,
-    audit, check_model, models, datasets, demo, completion,
+    info, convert, split, train, embed, predict, match, explain, explore, review, evaluate, report, record, results,
+    tune, audit, check_model, models, datasets, demo, completion,
 ):  # fmt: skip
     app.command(verb.__name__.replace("_", "-"))(verb)
 app.add_typer(benchmark.app, name="benchmark")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mpxgat.cli.options import RunArgument, check_page
+from mpxgat.cli.options import RunArgument, check_page, with_decisions_of
 from mpxgat.cli.output import print_note, progress
 from mpxgat.errors import printable
 
@@ -22,6 +22,7 @@ def explore(
 ) -> None:
     """Write a page that shows a node's neighbours in every layer, who it could be in others, and why; and open it."""
     from mpxgat.io.files import write_files
+    from mpxgat.matching import Matcher
     from mpxgat.report.explorer import explorer_section
     from mpxgat.report.page import Page
     from mpxgat.runs import RunFolder
@@ -30,9 +31,10 @@ def explore(
     with progress(f"reading {run}"):
         folder = RunFolder(run)
         model, data = folder.model(), folder.config().data
+        decided = with_decisions_of(run, model) if isinstance(model, Matcher) else model
     with progress("looking for candidates and reasons"):
         title = f"{Path(data).name}: who is connected, who is who"
-        write_files({output: Page(title, [explorer_section(model)]).html().encode()})
+        write_files({output: Page(title, [explorer_section(decided)]).html().encode()})
     print_note(f"wrote {printable(output, 300)}")
     if not no_open and not webbrowser.open(output.resolve().as_uri()):
         print_note("no browser could be opened; open the page yourself")

@@ -83,6 +83,7 @@ def match(
     """Who is who: nodes of different layers that are one unit, how surely, and why; known links are left out."""
     from mpxgat.io.link_files import write_tables
     from mpxgat.matching import with_reasons
+    from mpxgat.review.decisions import samples_of
 
     runs_on = chosen_engine(engine, address, workers, jobs=1)
     _check_files(layers, output, units, previous)
@@ -92,6 +93,7 @@ def match(
             matcher, name = load_matcher(run)
         before = _units_before(matcher, previous, data, threshold, k, runs_on, quiet=json) if follows else {}
         trained_on, carried = matcher.graph, None
+        reviewed = samples_of(run, trained_on)
         if data is not None:
             with progress(f"reading {data}", quiet=json):
                 matcher, carried = _on_other_data(matcher, run, data)
@@ -113,6 +115,7 @@ def match(
         "count": len(found),
         "matched": int(found.chosen.sum()),
         "candidate_recall": getattr(matcher, "candidate_recall", None),
+        "samples": [sample.to_record() for sample in reviewed],
         "outcomes": [asdict(outcome) for outcome in found.outcomes],
         "notes": list(found.notes),
         "lower": None if found.lower is None else asdict(found.lower),
@@ -136,6 +139,8 @@ def match(
     if carried is not None:
         _print_carried(carried)
     _print_notes(found, len(shown), output)
+    for sample in reviewed:
+        print_note(str(sample))
 
 
 def _check_files(
@@ -194,6 +199,7 @@ def _on_other_data(matcher: Matcher, run: Path, data: str) -> tuple[Matcher, Car
     from mpxgat.features import encode_features
     from mpxgat.matching.following import carry_over
     from mpxgat.models.base import model_class, model_names
+    from mpxgat.review.decisions import ACCEPT, DecisionsFile, standing
     from mpxgat.runs import RunFolder
 
     config = RunFolder(run).config()
@@ -206,10 +212,11 @@ def _on_other_data(matcher: Matcher, run: Path, data: str) -> tuple[Matcher, Car
     graph = in_layer_order(load_data(data, directed=directed)[0], known.layers)
     if features:
         graph = encode_features(graph, features, like=known)
-    # Who is who is told by the new data. Who is not may have been said of the run's only, by --different or a review.
-    nodes = known.nodes
+    # Who is who is told by the new data, and by a review; who is not may have been said by --different as well.
+    nodes, reviewed = known.nodes, standing(DecisionsFile(run, known).read())
+    accepted = [(nodes[a], nodes[b]) for (a, b), decision in reviewed.items() if decision.answer == ACCEPT]
     apart = [(nodes[one], nodes[other]) for one, other in known.apart.tolist()]
-    graph, carried = carry_over(graph, accepted=(), rejected=apart)
+    graph, carried = carry_over(graph, accepted, apart)
     return matcher.extend(graph), carried
 
 

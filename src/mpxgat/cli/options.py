@@ -409,8 +409,11 @@ def nodes_called(graph: MultiplexGraph, node: str) -> list[int]:
     return [int(position) for position in found]
 
 
-def load_matcher(run: Path) -> tuple[Matcher, str]:
-    """The trained model in a run's folder and its name; SettingError if it cannot match nodes."""
+def load_matcher(run: Path, *, decided: bool = True) -> tuple[Matcher, str]:
+    """The trained model in a run's folder and its name; SettingError if it cannot match nodes.
+
+    With ``decided`` the model is on the network with what people decided about pairs (`mpxgat review`).
+    """
     from mpxgat.matching import Matcher
     from mpxgat.models.base import model_class, model_names
     from mpxgat.runs import RunFolder
@@ -420,7 +423,18 @@ def load_matcher(run: Path) -> tuple[Matcher, str]:
         # A class cannot be asked whether it fulfils a protocol that has properties, so ask for the methods.
         able = ", ".join(name for name in model_names() if hasattr(model_class(name), "candidates"))
         raise SettingError(f"the model {model.name!r} cannot match nodes; models that can: {able or 'none'}")
-    return model, model.name
+    return (with_decisions_of(run, model) if decided else model), model.name
+
+
+def with_decisions_of(run: Path, model: Matcher) -> Matcher:
+    """The model of a run on the network with what people decided about pairs; says how much that is."""
+    from mpxgat.review.applied import Reviewed, with_graph
+
+    reviewed = Reviewed.of(run, model.graph)
+    if not reviewed:
+        return model
+    print_note(str(reviewed))
+    return with_graph(model, reviewed.graph)
 
 
 def chosen_model(name: str | None, config: Path | None, default: str) -> str:

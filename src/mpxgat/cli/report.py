@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mpxgat.cli.options import check_page, own_model
+from mpxgat.cli.options import check_page, own_model, with_decisions_of
 from mpxgat.cli.output import print_note, progress, training_progress
 from mpxgat.errors import InputError, SettingError, printable, quoted
 
 if TYPE_CHECKING:
+    from mpxgat.matching import Matcher
     from mpxgat.models import Model
     from mpxgat.report.curves import HeldOut
     from mpxgat.report.page import Page, Section
@@ -66,7 +67,8 @@ def report(
                 raise SettingError(f"--model {quoted(model)}, but {said}")
             fitted = folder.model()
         held_out = None if no_refit else _fit_again(fitted)
-        stages = run_stages(fitted, config.data, held_out)
+        decided, reviewed = _review_of(sources[0], fitted)
+        stages = run_stages(fitted, config.data, held_out, decided=decided, reviewed=reviewed)
         data = Path(config.data).name  # where the file lay is nobody's business
         title = f"{fitted.name} on {data}"
         words = f"The model {fitted.name!r} (seed {fitted.seed}), trained on {data}: {fitted.description}."
@@ -102,6 +104,16 @@ def write(output: Path, page: Page, figures: Path | None) -> None:
     print_note(f"their records are in {printable(records_folder(output), 300)}", limit=1000)
     if figures is not None:
         print_note(f"wrote {2 * count} pictures to {printable(figures, 300)}", limit=1000)
+
+
+def _review_of(run: Path, model: Model) -> tuple[Matcher | None, list[str]]:
+    """The model on the network with what people decided about pairs, if it matches; what random samples say."""
+    from mpxgat.matching import Matcher
+    from mpxgat.review.decisions import samples_of
+
+    if not isinstance(model, Matcher):
+        return None, []
+    return with_decisions_of(run, model), list(map(str, samples_of(run, model.graph)))
 
 
 def _fit_again(model: Model) -> HeldOut:

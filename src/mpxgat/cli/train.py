@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 _SEED = 0
 _MODEL = "auto"
+_AGAIN = "--again"
 
 
 def train(
@@ -74,6 +75,14 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the run in the folder; what is not given is as it was begun.")
     ] = False,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again",
+            help="DATA is a run: train its model anew, settings and seed as they were, on its network with what people "
+            "decided about pairs (mpxgat review).",
+        ),
+    ] = False,
     directed: DirectedOption = False,
     different: DifferentOption = None,
     format: FormatOption = None,
@@ -87,30 +96,66 @@ def train(
     side_by_side = chosen_engine(engine, address, workers, jobs)
     given = parse_settings(sets or [], config, published, epochs, batch, compare)
     columns = parse_features(features)
+    if again:
+        _check_again(data, directed=directed, format=format, others=[model, config, seed, given, columns])
     if folder.holds_run():
         made = _model_begun(folder, model, seed, given, resume=resume)
     else:
         if resume:
             print_note(f"no run in {folder.path} yet: this is its beginning")
-        made = _new_model(chosen_model(model, config, ""), seed, given)
+        made = _model_of(Path(data)) if again else _new_model(chosen_model(model, config, ""), seed, given)
     folder.check_free()
     try:
         with progress(f"reading {data}", quiet=json):
-            graph = add_different(load_data(data, format, directed=directed)[0], different)
+            graph = _decided(Path(data)) if again else load_data(data, format, directed=directed)[0]
+            graph = add_different(graph, different)
         graph, label = add_features(graph, columns), data_label(data, directed=directed, features=columns)
+        label = f"{label} {_AGAIN}" if again else label
         note_unread(made, graph)
         note_attributes(made, graph, columns)
         with folder.locked():
             _train(folder, made, graph, label, side_by_side, save_every, quiet=json)
     except KeyboardInterrupt:
         if folder.holds_run() and not folder.finished:
-            begun = [data, *data_options(directed=directed, features=columns)]
+            begun = [data, *data_options(directed=directed, features=columns), *([_AGAIN] if again else [])]
             print_note(_how_to_go_on(folder, begun, format, different), limit=4000)
         raise
     if json:
         print_json(folder.to_record())
     else:
         print_training(folder)
+
+
+def _check_again(data: str, *, directed: bool, format: str | None, others: Sequence[object]) -> None:
+    """SettingError where something is given that a run to be trained again has already."""
+    if directed or format or any(each not in (None, {}, ()) for each in others):
+        raise SettingError(
+            f"{_AGAIN} takes model, settings, seed and network from the run {printable(data, 300)}, expected no other "
+            "options for them"
+        )
+
+
+def _model_of(run: Path) -> Model:
+    """The model of another run, unfitted."""
+    from mpxgat.models import make_model
+    from mpxgat.runs import RunFolder
+
+    config = RunFolder(run).config()
+    return make_model(config.model, seed=config.seed, **config.settings)
+
+
+def _decided(run: Path) -> MultiplexGraph:
+    """The network of another run with what people decided about pairs; TrainingError if that is nothing."""
+    from mpxgat.review.applied import Reviewed
+    from mpxgat.runs import RunFolder
+
+    reviewed = Reviewed.of(run, RunFolder(run).model().graph)
+    if not reviewed:
+        raise TrainingError(
+            f"{printable(run, 300)} has no decisions to learn from; make some with: mpxgat review {printable(run, 300)}"
+        )
+    print_note(str(reviewed))
+    return reviewed.graph
 
 
 def _new_model(name: str, seed: int | None, given: dict[str, Any]) -> Model:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mpxgat.build import with_apart, with_inter_links
+from mpxgat.build import with_apart, with_further_links
 from mpxgat.graph import MultiplexGraph, Node
 from mpxgat.io.link_files import GONE
 from mpxgat.matching.assignment import merge_units
@@ -193,7 +193,7 @@ def carry_over(
     merged = merge_units(graph, same.astype(np.int32), np.ones(len(same))).unit
     agree = merged[same[:, 0]] == merged[same[:, 1]]
     if agree.any():
-        graph = with_inter_links(graph, np.concatenate([graph.inter, same[agree]]))
+        graph = with_further_links(graph, same[agree])
     unit = graph.unit
     apart = unit[different[:, 0]] != unit[different[:, 1]]
     if apart.any():

@@ -113,11 +113,11 @@ def candidate_data(matcher: Matcher) -> dict[str, object]:
         "silence": list(found.silence),
         "pairs": encoded(found.pairs),
         "probability": encoded(found.probability),
-        **_reason_data(matcher.explain_many(found.pairs)),
+        **reason_data(matcher.explain_many(found.pairs)),
     }
 
 
-def _reason_data(found: list[Explanation]) -> dict[str, object]:
+def reason_data(found: list[Explanation]) -> dict[str, object]:
     """Reasons of all pairs in one row; labels and findings, which repeat, by their numbers in lists of texts."""
     labels, findings = dict[str, int](), dict[str, int]()  # texts, numbered as they come
     label, finding, contribution, start = list[int](), list[int](), list[float](), [0]

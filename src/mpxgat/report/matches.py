@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mpxgat.graph import MultiplexGraph
 from mpxgat.matching.match import DEFAULT_THRESHOLD, Matcher, Matches
 from mpxgat.matching.reasons import with_reasons
@@ -20,10 +22,13 @@ _OUTCOMES = {
 }
 
 
-def matches_section(matcher: Matcher, found: Matches, truth: MultiplexGraph | None) -> Section:
+def matches_section(
+    matcher: Matcher, found: Matches, truth: MultiplexGraph | None, reviewed: Sequence[str] = ()
+) -> Section:
     """The matches that a model found in its network.
 
     truth       the whole network, where the model knows a part of it: then the table says which matches are right
+    reviewed    what people's answers say about the matches, in words
     """
     summary = (
         f"{len(found):,} pairs of nodes of different layers are matched with a probability of {DEFAULT_THRESHOLD:.0%} "
@@ -35,7 +40,9 @@ def matches_section(matcher: Matcher, found: Matches, truth: MultiplexGraph | No
             f" {int(right.sum()):,} of them ({right.mean():.0%}) are right. To be found were "
             f"{_pairs_of_one_unit(truth) - _pairs_of_one_unit(matcher.graph):,} pairs that the model could not know."
         )
-    summary = " ".join([summary, *(f"{note}." for note in found.notes)])
+    summary = " ".join(
+        [summary, *(f"{note[0].upper()}{note[1:]}." for note in reviewed), *(f"{note}." for note in found.notes)]
+    )
     tables = [_table(matcher, found, truth)] if len(found) else []
     return Section("matches", "Who is who: matches", summary, [_outcomes(found)], tables)
 

@@ -51,23 +51,33 @@ class Stage:
         return [section for section in self.make() if section is not None]
 
 
-def run_stages(model: Model, dataset: str, held_out: HeldOut | None) -> list[Stage]:
+def run_stages(
+    model: Model,
+    dataset: str,
+    held_out: HeldOut | None,
+    *,
+    decided: Model | Matcher | None = None,
+    reviewed: Sequence[str] = (),
+) -> list[Stage]:
     """The steps to the report of a fitted model: its network, what it learned, how well it predicts, who is who.
 
     dataset     its name, which tells the published figures
     held_out    the model to be evaluated, or None: then nothing is said of predictions
+    decided     the model on the network with what people decided about pairs, if they did; it matches
+    reviewed    what people's answers say about the matches, in words
     """
+    matching = model if decided is None else decided
     return [
         Stage("looking at the network", lambda: [network_section(model.graph)]),
         Stage("looking at the training", lambda: [training_section(model), attention_section(model)]),
         Stage("drawing maps of the embeddings", lambda: [embedding_section(model)]),
         Stage("evaluating predictions", lambda: _prediction(held_out, dataset)),
-        Stage("matching", lambda: _matches(model, None)),
+        Stage("matching", lambda: _matches(matching, None, reviewed)),
         Stage(
             "checking probabilities",
             lambda: [calibration_section(held_out) if held_out else None, link_calibration_section(model)],
         ),
-        Stage("making the explorer", lambda: [explorer_section(model)]),
+        Stage("making the explorer", lambda: [explorer_section(matching)]),
     ]
 
 
@@ -99,10 +109,12 @@ def demo_stages(
     ]
 
 
-def _matches(model: Model, truth: MultiplexGraph | None) -> list[Section | None]:
+def _matches(
+    model: Model | Matcher, truth: MultiplexGraph | None, reviewed: Sequence[str] = ()
+) -> list[Section | None]:
     if not isinstance(model, Matcher) or model.graph.n_layers < 2:
         return []
-    return [matches_section(model, match_all(model), truth)]
+    return [matches_section(model, match_all(model), truth, reviewed)]
 
 
 def results_stages(records: Sequence[CellRecord]) -> list[Stage]:

@@ -41,7 +41,7 @@ function chooseNeighbours(network, bands, most) {
     seen.get(network.unit[b]) - seen.get(network.unit[a]) || network.degree(b) - network.degree(a) || a - b;
   for (const band of bands) {
     const all = Array.from(network.neighbours(band.node)).sort(before);
-    band.total = all.length;
+    band.total = network.total(band.node);
     band.drawn = all.slice(0, most);
   }
   return seen;

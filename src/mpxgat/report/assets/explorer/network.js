@@ -66,6 +66,7 @@ class Network {
     this.links = joined(decodedNumbers(data.intra), this.size);
     this.unit = units(decodedNumbers(data.inter), this.size);
     this.members = new Groups(this.unit, Int32Array.from({ length: this.size }, (_, i) => i), this.size);
+    this.totals = data.totals;
     this.whyNone = data.why_none ?? "";
     this.candidates = data.candidates ? new Candidates(data.candidates, this.size) : null;
   }
@@ -90,6 +91,11 @@ class Network {
 
   degree(node) {
     return this.links.of(node).length;
+  }
+
+  // How many neighbours a node has, also those that are left out of the data.
+  total(node) {
+    return this.totals?.[node] ?? this.degree(node);
   }
 
   // The nodes of its unit, itself among them, layer after layer.
