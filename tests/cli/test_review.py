@@ -89,6 +89,14 @@ def test_match_uses_decisions_at_once(reviewed):
     assert pairs_of(reviewed, matches(reviewed)) == before
 
 
+def test_decisions_go_with_the_run_to_other_data(reviewed):
+    one, other = pairs_of(reviewed, matches(reviewed))[:2]
+    decide(reviewed, (one, "accept"), (other, "reject"))
+    found = matches(reviewed, "--data", reviewed.parent / "net.parquet")
+    assert found["decisions"] == {"carried": 2, "absent": 0, "contradicted": 0}
+    assert not {one, other} & set(pairs_of(reviewed, found))
+
+
 def test_a_random_sample_gives_the_precision(reviewed):
     drawn = pairs_of(reviewed, matches(reviewed))[:4]
     assert matches(reviewed)["samples"] == []
