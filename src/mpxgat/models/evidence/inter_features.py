@@ -71,7 +71,7 @@ KEPT = 8  # largest numbers of a node's candidates in a layer
 _BEST = 5  # of them, whose mean is compared with
 _MOST_COPIES = 3
 _ROUNDING = 1e-5
-_FEWEST_CANDIDATES, _MOST_CANDIDATES = 5, 500_000  # of a node, and about as many in all
+_FEWEST_CANDIDATES, _MOST_CANDIDATES = 5, 600_000  # of a node, and about as many in all
 _FEWEST = 0.5  # neighbours that a share is taken of, at least: they may be present by a fraction
 
 PairArray = NDArray[np.int64]

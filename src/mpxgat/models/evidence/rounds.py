@@ -55,7 +55,7 @@ _SMALLEST = 1e-12  # probability whose log-odds are asked for
 _WORTH, _DOUBT = 0.02, 0.5
 """By which share a round must better the likelihood of the hidden links' plan: the first, less the second over the root
 of their number. Of few links it is too uncertain to end by, and there rounds help most."""
-_MOST_NUMBERS = 1 << 28  # of candidates that are kept; more are computed when they are asked for
+_MOST_NUMBERS = 1 << 25  # of candidates that are kept; more are computed when they are asked for
 _ROWS_AT_ONCE = 1 << 18
 _MOST_NON_LINKS = 60_000  # that a classifier learns from; more say hardly more
 _NODE_BYTES, _MOST_BYTES = 1 << 17, 8 << 30  # of a view
