@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from mpxgat.build import RowError
 from mpxgat.errors import InputError, listed, printable, quoted
 from mpxgat.graph import MultiplexGraph
-from mpxgat.io.columns import first_repeated
+from mpxgat.io.columns import first_repeated, parse_numbers
 from mpxgat.io.link_files import anchors_in, pairs_in
 from mpxgat.io.registry import say_apart_left_out
 from mpxgat.io.tables import edges_of, graph_from_tables, nodes_of
@@ -112,10 +113,10 @@ class Frame:
 
     def text(self, name: str) -> pa.ChunkedArray:
         """Texts and whole numbers."""
-        column = self._plain(name)
+        column = self._complete(name)
         if not (_is_text(column.type) or pa.types.is_integer(column.type) or not len(column)):
             raise self.header_error(f"column {quoted(name)} has the type {column.type}, expected text or whole numbers")
-        texts = self._complete(name, column).cast(pa.large_string())
+        texts = column.cast(pa.large_string())
         empty = np.flatnonzero(pc.equal(texts, "").to_numpy())
         if len(empty):
             raise self.error(f"{quoted(name)} is empty, expected at least one character", int(empty[0]))
@@ -133,10 +134,16 @@ class Frame:
             raise self.header_error(f"column {quoted(name)} has the type {found}, expected text or numbers") from None
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        column = self._plain(name)
+        """Finite numbers, also those written as text."""
+        column = self._complete(name)
+        if _is_text(column.type):
+            try:
+                return parse_numbers(column, quoted(name), self.what)
+            except RowError as problem:
+                raise self.error(problem.message, problem.row) from None
         if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type) or not len(column)):
             raise self.header_error(f"column {quoted(name)} has the type {column.type}, expected numbers")
-        numbers: NDArray[np.float64] = self._complete(name, column).to_numpy().astype(np.float64)
+        numbers: NDArray[np.float64] = column.to_numpy().astype(np.float64)
         wrong = np.flatnonzero(~np.isfinite(numbers))
         if len(wrong):
             row = int(wrong[0])
@@ -174,7 +181,8 @@ class Frame:
                 return self.error(f"{quoted(name)} is {found}, expected {type(first).__name__} as above it", row)
         return None
 
-    def _complete(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    def _complete(self, name: str) -> pa.ChunkedArray:
+        column = self._plain(name)
         if column.null_count:
             row = int(np.flatnonzero(column.is_null().to_numpy())[0])
             raise self.error(f"{quoted(name)} is missing, expected a value", row)

@@ -14,11 +14,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mpxgat.errors import GraphError, SettingError, quoted
-from mpxgat.graph import MultiplexGraph, describe, frozen
+from mpxgat.errors import GraphError, SettingError, listed, quoted
+from mpxgat.graph import LayerLike, MultiplexGraph, describe, frozen
 from mpxgat.matching.assignment import Cliques, assign, check_threshold, merge_units
 from mpxgat.matching.reasons import Explanation
 from mpxgat.pairs import KnownUnits, found_among, pair_keys
+from mpxgat.tabular import Tabular
 
 Pairs = NDArray[np.int32]
 Numbers = NDArray[np.float64]
@@ -91,6 +92,29 @@ class Matcher(Protocol):
         """As `explain`, for (k, 2) pairs in their order; findings may be shorter."""
 
 
+class MatchesLayers:
+    """What a `Matcher` has besides, where a model inherits from this: its matches, layers and nodes told by names."""
+
+    def match_layers(
+        self: Matcher,
+        layer_a: LayerLike,
+        layer_b: LayerLike,
+        k: int = DEFAULT_K,
+        *,
+        threshold: float = DEFAULT_THRESHOLD,
+    ) -> Matches:
+        """The best candidates of every open node of two layers, told by name or number; see `mpxgat.matching`."""
+        return match_layers(self, layer_a, layer_b, k, threshold=threshold)
+
+    def match(self: Matcher, layer_a: LayerLike, layer_b: LayerLike, k: int = DEFAULT_K) -> Matches:
+        """As `match_layers`."""
+        return match_layers(self, layer_a, layer_b, k)
+
+    def match_all(self: Matcher, threshold: float = DEFAULT_THRESHOLD, k: int = DEFAULT_K) -> Matches:
+        """Who is who over all layers: one to one, consistent, none below the threshold; see `mpxgat.matching`."""
+        return match_all(self, threshold, k)
+
+
 def check_two_layers(graph: MultiplexGraph, pairs: NDArray[np.integer[Any]]) -> None:
     """SettingError if both nodes of one of the (k, 2) pairs are in one layer."""
     layers = graph.node_layer[pairs]
@@ -127,8 +151,8 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
-class Matches:
-    """Candidates for nodes, and which of them are matches.
+class Matches(Tabular):
+    """Candidates for nodes, and which of them are matches. Notebooks show the first of them.
 
     pairs           (k, 2) a node and its candidate, in another layer
     probability     (k,) that the two are one unit, as the matcher gives it; a match that only follows from others by
@@ -160,6 +184,12 @@ class Matches:
     def __len__(self) -> int:
         return len(self.pairs)
 
+    def __repr__(self) -> str:
+        layers = {*np.unique(self.graph.node_layer[self.pairs]).tolist()}
+        where = listed((self.graph.layers[number] for number in sorted(layers)), 4) or "no layers"
+        rows = f"{len(self):,} pairs, {int(self.chosen.sum()):,} of them matched"
+        return f"<Matches: {rows}, at a threshold of {self.threshold}, in {where}>"
+
     def head(self, rows: int) -> Matches:
         """The first rows; outcomes and notes stay those of all."""
         return self._rows(np.arange(min(rows, len(self))))
@@ -190,23 +220,30 @@ class Matches:
 
 
 def match_layers(
-    matcher: Matcher, layer_a: int, layer_b: int, k: int = DEFAULT_K, *, threshold: float = DEFAULT_THRESHOLD
+    matcher: Matcher,
+    layer_a: LayerLike,
+    layer_b: LayerLike,
+    k: int = DEFAULT_K,
+    *,
+    threshold: float = DEFAULT_THRESHOLD,
 ) -> Matches:
     """The best ``k`` candidates in ``layer_b`` of every open node of ``layer_a``, node by node, best first.
 
-    ``chosen`` are those of the best one-to-one assignment of the two layers; one that ranks behind the k-th is listed
-    as well. Matches with other layers are not looked at: `match_all` does that.
+    Layers are told by their names or their numbers, from 0. ``chosen`` are those of the best one-to-one assignment of
+    the two layers; one that ranks behind the k-th is listed as well. Matches with other layers are not looked at:
+    `match_all` does that.
     """
     graph = matcher.graph
     _check(graph, k, threshold)
-    if layer_a == layer_b:
+    first, second = graph.layer_index(layer_a), graph.layer_index(layer_b)
+    if first == second:
         raise SettingError("the two layers to match are one and the same, expected two different ones")
     units = KnownUnits.of(graph)
-    layers = (min(layer_a, layer_b), max(layer_a, layer_b))
+    layers = (min(first, second), max(first, second))
     candidates = _candidates(matcher, units, layers, k)
     chosen = assign(candidates.pairs, candidates.probability, threshold)
-    result = _outcome(graph, units, (layer_a, layer_b), candidates, candidates.pairs[chosen], threshold)
-    pairs = candidates.pairs if layer_a < layer_b else candidates.pairs[:, ::-1]
+    result = _outcome(graph, units, (first, second), candidates, candidates.pairs[chosen], threshold)
+    pairs = candidates.pairs if first < second else candidates.pairs[:, ::-1]
     ranked = rank_by_node(pairs[:, 0], candidates.probability)
     rows = ranked.order[(ranked.rank <= k)[ranked.order] | chosen[ranked.order]]
     return Matches(
