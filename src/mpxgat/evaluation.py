@@ -8,23 +8,29 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mpxgat.errors import SettingError
+from mpxgat.errors import SettingError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.metrics import HITS_AT, StreamedRanking, hits_at, mean_reciprocal_rank, overall_auc, ranks
 from mpxgat.models.base import Model
 from mpxgat.pairs import KnownUnits, pair_keys
+from mpxgat.plots import measures_by_layer, pair_label
 from mpxgat.splits import Negatives, PairBlock, Split
 from mpxgat.tabular import Tabular
 from mpxgat.training.parallel import Engine, Session, result_of
 from mpxgat.training.progress import counting
 
+if TYPE_CHECKING:
+    import altair as alt
+
 _CANDIDATES_AT_ONCE = 1 << 20
+_SHOWN_PAIRS = 60  # of layers, in a chart
+_TITLES = {"auc": ("AUC", 0.5), "ap": ("average precision", 0.0)}  # with the least that a model without any sense has
 Progress = Callable[[int], None]
 """Called with the number of pairs scored since the last call."""
 
@@ -67,6 +73,7 @@ class Evaluation(Tabular):
     """What a model reached on a split; ``by_layer`` is keyed (a,) for intra and (a, b) for inter pairs.
 
     ranks       of true counterparts: `CounterpartRanks.measures`, whose ``mean`` is also among those of ``inter``
+    layers      the names of all layers, in the graph's order
     """
 
     intra: Measures
@@ -75,6 +82,7 @@ class Evaluation(Tabular):
     overall_auc: float
     intra_by_layer: dict[tuple[str, ...], Measures]
     inter_by_layer: dict[tuple[str, ...], Measures]
+    layers: tuple[str, ...]
 
     def __repr__(self) -> str:
         parts = ((self.intra, "within"), (self.inter, "between"))
@@ -105,6 +113,32 @@ class Evaluation(Tabular):
             columns[name] = pa.array([found.values.get(name) for *_, found in rows], pa.float64())
         return pa.table(columns)
 
+    def plot(self, measure: str = "auc") -> alt.VConcatChart:
+        """A chart of AUC, or of average precision (``"ap"``), in every layer and between any two; those with the most
+        hidden links where there are many. It shows in Jupyter, and ``chart.save("name.svg")`` writes it.
+        """
+        if measure not in _TITLES:
+            raise SettingError(f"no chart of {quoted(measure)}, expected {' or '.join(_TITLES)}")
+        parts = (_plotted(found, measure) for found in (self.intra_by_layer, self.inter_by_layer))
+        return measures_by_layer(self.layers, *_TITLES[measure], *parts)
+
+
+def _plotted(found: dict[tuple[str, ...], Measures], measure: str) -> list[dict[str, Any]]:
+    """The rows of a chart, where there is a number; at most so many, those with the most links, in their order."""
+    known = [layers for layers, one in found.items() if not math.isnan(one.values[measure])]
+    shown = set(sorted(known, key=lambda layers: -found[layers].positives)[:_SHOWN_PAIRS])
+    return [
+        {
+            "label": pair_label(*layers),
+            "first": layers[0],
+            "second": layers[-1],
+            "value": found[layers].values[measure],
+            "links": found[layers].positives,
+        }
+        for layers in known
+        if layers in shown
+    ]
+
 
 def evaluate(model: Model, split: Split, progress: Progress | bool | None = None) -> Evaluation:
     """Score every target of a split with a model fitted on ``split.train``; ``progress=True`` shows a bar.
@@ -132,6 +166,7 @@ def _evaluated(model: Model, split: Split, report: Progress) -> Evaluation:
         overall_auc=overall_auc(intra.values["auc"], intra.positives, inter.values["auc"], inter.positives),
         intra_by_layer=intra_by_layer,
         inter_by_layer=inter_by_layer,
+        layers=model.graph.layers,
     )
 
 

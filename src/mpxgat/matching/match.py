@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,11 @@ from mpxgat.graph import LayerLike, MultiplexGraph, describe, frozen
 from mpxgat.matching.assignment import Cliques, assign, check_threshold, merge_units
 from mpxgat.matching.reasons import Explanation
 from mpxgat.pairs import KnownUnits, found_among, pair_keys
+from mpxgat.plots import outcomes_and_probabilities, pair_label
 from mpxgat.tabular import Tabular
+
+if TYPE_CHECKING:
+    import altair as alt
 
 Pairs = NDArray[np.int32]
 Numbers = NDArray[np.float64]
@@ -27,6 +31,7 @@ Advance = Callable[[int], None]
 
 DEFAULT_THRESHOLD = 0.9
 DEFAULT_K = 5
+_BINS, _SHOWN_PAIRS = 20, 60  # of probability, and of layers, in a chart
 _ARRAYS = ("pairs", "probability", "rank", "runner_up", "chosen", "joined_by")
 
 
@@ -149,6 +154,20 @@ class Outcome:
     outdone: int
     no_candidate: int
 
+    def plotted(self) -> list[dict[str, Any]]:
+        """The parts of a bar: pair, outcome, nodes, and place from left to right."""
+        counts = {
+            "matched": self.matched,
+            "below threshold": self.below_threshold,
+            "outdone": self.outdone,
+            "no candidate": self.no_candidate,
+        }
+        pair = pair_label(self.layer_a, self.layer_b)
+        return [
+            {"pair": pair, "outcome": outcome, "nodes": nodes, "place": place}
+            for place, (outcome, nodes) in enumerate(counts.items())
+        ]
+
 
 @dataclass(frozen=True, eq=False)
 class Matches(Tabular):
@@ -189,6 +208,24 @@ class Matches(Tabular):
         where = listed((self.graph.layers[number] for number in sorted(layers)), 4) or "no layers"
         rows = f"{len(self):,} pairs, {int(self.chosen.sum()):,} of them matched"
         return f"<Matches: {rows}, at a threshold of {self.threshold}, in {where}>"
+
+    def plot(self) -> alt.VConcatChart:
+        """A chart of what became of the nodes of every pair of layers, and of the probabilities of their best
+        candidates. It shows in Jupyter, and ``chart.save("name.svg")`` writes it.
+        """
+        layers = self.graph.layers
+        best = self.rank == 1
+        numbers, counts = self.graph.node_layer[self.pairs[best, 0]], []
+        for number in np.unique(numbers).tolist():
+            count, ends = np.histogram(self.probability[best][numbers == number], _BINS, (0, 1))
+            counts += [
+                {"layer": layers[number], "low": low, "high": high, "nodes": nodes}
+                for low, high, nodes in zip(ends.tolist(), ends[1:].tolist(), count.tolist(), strict=False)
+                if nodes
+            ]
+        largest = sorted(self.outcomes, key=lambda outcome: -outcome.open_nodes)[:_SHOWN_PAIRS]
+        rows = [row for outcome in self.outcomes if outcome in largest for row in outcome.plotted()]
+        return outcomes_and_probabilities(layers, rows, counts, self.threshold)
 
     def head(self, rows: int) -> Matches:
         """The first rows; outcomes and notes stay those of all."""
