@@ -217,7 +217,7 @@ class Matches(Tabular):
         best = self.rank == 1
         numbers, counts = self.graph.node_layer[self.pairs[best, 0]], []
         for number in np.unique(numbers).tolist():
-            count, ends = np.histogram(self.probability[best][numbers == number], _BINS, (0, 1))
+            count, ends = np.histogram(self.probability[best][numbers == number], np.arange(_BINS + 1) / _BINS)
             counts += [
                 {"layer": layers[number], "low": low, "high": high, "nodes": nodes}
                 for low, high, nodes in zip(ends.tolist(), ends[1:].tolist(), count.tolist(), strict=False)
