@@ -50,7 +50,7 @@ def test_a_layer_has_one_colour_in_all_charts():
     assert of_layers == dict(scales(match_all(some, 0.5).plot().to_dict()))
     assert of_layers == {"=x": plots.COLOURS[0], "=y": plots.COLOURS[1], "=z": plots.COLOURS[2]}
     assert list(dict(scales(result.plot().to_dict())).values()) == [*plots.COLOURS[:3]]
-    assert charts.ACCENT == plots.COLOURS[0]
+    assert plots.COLOURS[0] == charts.ACCENT
 
 
 def test_matches_are_counted():
@@ -70,8 +70,8 @@ def test_of_thousands_of_layers_some_are_shown():
     measures = {(f"layer {n}",): Measures(n, 10, {"auc": 0.5 if n % 2 else np.nan, "ap": 0.5}) for n in range(3000)}
     whole = Measures(1, 1, {"auc": 0.5, "ap": 0.5})
     result = Evaluation(whole, whole, {}, 0.5, measures, {}, tuple(name for (name,) in measures))
-    chart = result.plot().to_dict()  # of a single part, whose data Altair takes for those of the whole
-    assert [row["links"] for row in chart["data"]["values"]] == list(range(2881, 3000, 2))
+    (rows,) = result.plot().to_dict()["datasets"].values()  # where Altair puts those of a chart with a single part
+    assert [row["links"] for row in rows] == list(range(2881, 3000, 2))
 
 
 @pytest.mark.parametrize("name", ["constructor", "__proto__", "<b>"])

@@ -51,7 +51,7 @@ def test_links_between_layers_are_rows_that_join_two():
 
 def test_other_frames_that_speak_arrow():
     assert mx.from_pandas(pa.Table.from_pandas(EDGES)) == mx.from_pandas(EDGES)
-    with pytest.raises(InputError, match="^edges, row 2: 'weight' is 'x'"):
+    with pytest.raises(InputError, match=r"^edges, row 2: 'weight' is 'x'"):
         mx.from_pandas(pa.Table.from_pandas(edges(weight=["1", "x", "1", "1"])))
 
 

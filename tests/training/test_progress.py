@@ -91,11 +91,14 @@ def test_names_are_no_html(shown):
     assert shown[1].startswith("<div>who is who <progress></progress>")
 
 
-def test_the_bar_goes_when_training_fails(shown):
-    with pytest.raises(KeyboardInterrupt), in_notebook() as draw:
-        Watch(draw).stage("work")
-        raise KeyboardInterrupt
-    assert shown[-1] == ""
+def test_the_bar_goes_when_training_fails(monkeypatch, shown):
+    def fail(watch, part, report):
+        raise ValueError(part)
+
+    monkeypatch.setattr(Watch, "__call__", fail)
+    with pytest.raises(ValueError, match="inner splits"):
+        train(progress=True)
+    assert shown == [""]
 
 
 def test_steps_are_counted(shown):
