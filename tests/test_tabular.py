@@ -1,5 +1,6 @@
 """Results as DataFrames, and as they show themselves."""
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -135,3 +136,13 @@ def test_a_node_that_is_not_there(node, message):
     with pytest.raises(GraphError) as problem:
         GRAPH.index(node)
     assert message in str(problem.value)
+
+
+def test_pairs_are_told_like_nodes():
+    pair = [GRAPH.index("b", "x"), GRAPH.index("c", "y")]
+    for given in ([(("b", "x"), ("c", "y"))], [("b", "c")], [pair], np.array([pair])):
+        assert GRAPH.pair_positions(given).tolist() == [pair]
+        assert mx.with_apart(GRAPH, given).apart.tolist() == [pair]
+    assert GRAPH.pair_positions([]).shape == (0, 2)
+    with pytest.raises(GraphError, match="pair 2 is '7', expected two nodes"):
+        GRAPH.pair_positions([pair, 7])

@@ -15,7 +15,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar, cast, overload
 
 import numpy as np
 import pyarrow as pa
@@ -243,6 +243,20 @@ class MultiplexGraph:
     def positions(self, nodes: Iterable[NodeLike]) -> NDArray[np.int32]:
         """(k,) positions of nodes, each told as in `index`."""
         return np.array([self.index(node) for node in nodes], dtype=NODE_DTYPE)
+
+    def pair_positions(self, pairs: ArrayLike | Sequence[Sequence[NodeLike]]) -> NDArray[np.int64]:
+        """(k, 2) positions of pairs of nodes: an array, which holds them already, or pairs whose nodes are told as in
+        `index`. GraphError names a pair that is not one of two nodes.
+        """
+        if isinstance(pairs, np.ndarray):
+            return pairs.astype(np.int64).reshape(-1, 2)
+        rows = list(cast(Iterable[Any], pairs))
+        found = np.empty((len(rows), 2), dtype=np.int64)
+        for number, pair in enumerate(rows):
+            if not isinstance(pair, (Sequence, np.ndarray)) or isinstance(pair, str) or len(pair) != 2:
+                raise GraphError(f"pair {number + 1} is {quoted(pair)}, expected two nodes")
+            found[number] = self.positions(pair)
+        return found
 
     def _index_in(self, node_id: str, number: int) -> int:
         position = self._find(node_id, number)

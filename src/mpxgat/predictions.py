@@ -86,7 +86,7 @@ def predict_pairs(model: Model, pairs: Any, *, missing: float | None = None) -> 
                 as the protocols hide
     """
     graph = model.graph
-    ends = _positions_of(graph, pairs)
+    ends = pairs_in_frame(pairs, graph) if is_frame(pairs) else graph.pair_positions(pairs)
     score = model.score(ends)
     intra = graph.node_layer[ends[:, 0]] == graph.node_layer[ends[:, 1]]
     rank = np.empty(len(ends), dtype=np.int64)
@@ -162,20 +162,6 @@ def _two_layers(graph: MultiplexGraph, layers: tuple[LayerLike, LayerLike]) -> t
     if isinstance(layers, str) or len(layers) != 2:
         raise SettingError(f"layers is {quoted(layers)}, expected two layers, or one twice")
     return graph.layer_index(layers[0]), graph.layer_index(layers[1])
-
-
-def _positions_of(graph: MultiplexGraph, pairs: Any) -> Pairs:
-    """(k, 2) positions of pairs, as `predict_pairs` takes them."""
-    if is_frame(pairs):
-        return pairs_in_frame(pairs, graph)
-    if isinstance(pairs, np.ndarray):
-        return pairs.astype(np.int64).reshape(-1, 2)
-    found = np.empty((len(pairs), 2), dtype=np.int64)
-    for row, pair in enumerate(pairs):
-        if isinstance(pair, str) or len(pair) != 2:
-            raise SettingError(f"pair {row + 1} is {quoted(pair)}, expected two nodes")
-        found[row] = [graph.index(node) for node in pair]
-    return found
 
 
 def _best_of(
