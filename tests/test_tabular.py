@@ -144,5 +144,7 @@ def test_pairs_are_told_like_nodes():
         assert GRAPH.pair_positions(given).tolist() == [pair]
         assert mx.with_apart(GRAPH, given).apart.tolist() == [pair]
     assert GRAPH.pair_positions([]).shape == (0, 2)
+    with pytest.raises(GraphError, match="an array of the type float64, expected positions of nodes"):
+        mx.with_apart(GRAPH, np.array([pair]) / 2)
     with pytest.raises(GraphError, match="pair 2 is '7', expected two nodes"):
         GRAPH.pair_positions([pair, 7])

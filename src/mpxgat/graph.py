@@ -248,8 +248,11 @@ class MultiplexGraph:
         """(k, 2) positions of pairs of nodes: an array, which holds them already, or pairs whose nodes are told as in
         `index`. GraphError names a pair that is not one of two nodes.
         """
-        if isinstance(pairs, np.ndarray):
-            return pairs.astype(np.int64).reshape(-1, 2)
+        if hasattr(pairs, "__array__"):
+            array = np.asarray(pairs)
+            if array.size and array.dtype.kind not in "iu":
+                raise GraphError(f"an array of the type {array.dtype}, expected positions of nodes: whole numbers")
+            return array.astype(np.int64).reshape(-1, 2)
         rows = list(cast(Iterable[Any], pairs))
         found = np.empty((len(rows), 2), dtype=np.int64)
         for number, pair in enumerate(rows):

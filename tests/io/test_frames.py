@@ -100,6 +100,7 @@ NODES = pd.DataFrame({"id": ["ann", "bea", "cem"] * 2, "layer": ["friends"] * 3 
         ((edges(source=["ann", None, "ann", "cem"]),), "edges.iloc[1]: 'source' is missing, expected a value"),
         ((edges(source=["ann", "bea", "", "cem"]),), "edges.iloc[2]: 'source' is empty"),
         ((edges(source=["ann", 3, "ann", "cem"]),), "edges.iloc[1]: 'source' is '3' (int), expected str as above"),
+        ((edges(source=["ann", pd.NA, [1], 3]),), "edges.iloc[2]: 'source' is '[1]' (list), expected str as above"),
         ((edges(source=[0.5, 1, 2, 3]),), "edges: column 'source' has the type double, expected text or whole"),
         ((edges(weight=[1, np.nan, 1, 1]),), "edges.iloc[1]: 'weight' is missing, expected a value"),
         ((edges(weight=[1, 1, np.inf, 1]),), "edges.iloc[2]: 'weight' is inf, expected a finite number"),

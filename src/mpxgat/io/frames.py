@@ -31,7 +31,7 @@ _WEIGHT = "weight"
 _NODES = "nodes"
 
 
-def from_pandas(edges: Any, nodes: Any = None, *, weight: str = _WEIGHT, directed: bool = False) -> MultiplexGraph:
+def from_pandas(edges: Any, nodes: Any = None, *, weight: str = "weight", directed: bool = False) -> MultiplexGraph:
     """A multiplex from a DataFrame of edges and, if need be, one of nodes. Problems are InputErrors that name the
     column and the row.
 
@@ -173,7 +173,7 @@ class Frame:
         """The error for a column of values of several types; None if that is not what is wrong."""
         first: object = None
         for row, value in enumerate(self.columns[name]):
-            if value is None or value != value:  # missing, NaN included
+            if _is_missing(value):
                 continue
             first = value if first is None else first
             if type(value) is not type(first):
@@ -187,6 +187,13 @@ class Frame:
             row = int(np.flatnonzero(column.is_null().to_numpy())[0])
             raise self.error(f"{quoted(name)} is missing, expected a value", row)
         return column
+
+
+def _is_missing(value: object) -> bool:
+    """Whether a value of a column is none; pandas has several for that, of which some cannot be compared."""
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
 
 
 def _is_of_pandas(thing: object) -> bool:

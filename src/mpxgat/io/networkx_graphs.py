@@ -33,7 +33,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 def from_networkx(
-    graphs: nx.Graph | Mapping[Any, nx.Graph], *, anchors: Iterable[Anchor] | None = None, weight: str = _WEIGHT
+    graphs: nx.Graph | Mapping[Any, nx.Graph], *, anchors: Iterable[Anchor] | None = None, weight: str = "weight"
 ) -> MultiplexGraph:
     """A multiplex from networkx. Problems are InputErrors that name the node or edge.
 
