@@ -19,9 +19,11 @@ from mpxgat.errors import DataWarning, OutputError, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import TaskID
     from rich.text import Text
 
-    from mpxgat.training.progress import Watch
+    from mpxgat.training.loop import EpochReport
+    from mpxgat.training.parallel import Report
 
 
 _SHOWN_CHARACTERS = 400
@@ -165,19 +167,52 @@ def progress(description: str, total: int | None = None, *, quiet: bool = False)
 
 
 @contextmanager
-def training_progress(*, quiet: bool = False) -> Iterator[Watch]:
+def training_progress(*, quiet: bool = False) -> Iterator[Report]:
     """A bar on standard error that vanishes at the end; gives the function that a `Session` reports to.
 
     It shows part, epoch, loss, validation AUC, β and the time left, which is the part's own, at most: it may stop
     early. Nothing is shown when ``quiet`` or when standard error is not a terminal.
     """
-    from mpxgat.training.progress import Watch, in_terminal
-
     if quiet or not sys.stderr.isatty():
-        yield Watch(lambda part, done, total, numbers: None)
+        yield lambda part, report: None
         return
-    with in_terminal(console_for(sys.stderr)) as draw:
-        yield Watch(draw)
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[numbers]}", markup=False),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console_for(sys.stderr), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+        validations: dict[str, float] = {}
+
+        def show(part: str, report: EpochReport) -> None:
+            if report.validation is not None:
+                validations[part] = report.validation
+            numbers = describe(report, validations.get(part))
+            if part not in tasks:
+                for finished in tasks.values():
+                    bar.update(finished, visible=False)
+                tasks[part] = bar.add_task(
+                    printable(part), total=report.epochs, completed=report.epoch, numbers=numbers
+                )
+            bar.update(tasks[part], completed=report.epoch, numbers=numbers)
+
+        yield show
+
+
+def describe(report: EpochReport, validation: float | None) -> str:
+    """An epoch's numbers; ``validation`` is the latest, which may be of an earlier epoch."""
+    words = [f"loss {report.loss:.4f}"]
+    if validation is not None:
+        words.append(f"AUC {validation:.3f}")
+    betas = [value for name, value in report.readings.items() if name.startswith("beta")]
+    if betas:
+        words.append("β " + " ".join(f"{beta:.2f}" for beta in betas))
+    return ", ".join(words)
 
 
 def show_warnings_as_notes() -> None:

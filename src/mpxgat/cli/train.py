@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -155,9 +154,8 @@ def _train(
     if changed:
         print_note(f"the run was begun with {', '.join(changed)}: it may end in other bytes than it would have")
     try:
-        with training_progress(quiet=quiet) as shown:
-            session = folder.session(shown, engine=engine, save_every=save_every)
-            model.fit(graph, replace(session, stage=shown.stage))
+        with training_progress(quiet=quiet) as report:
+            model.fit(graph, folder.session(report, engine=engine, save_every=save_every))
     except MpxgatError:
         folder.abandon()
         raise

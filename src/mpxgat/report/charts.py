@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from mpxgat.errors import MissingExtraError
-from mpxgat.plots import COLOURS
+from mpxgat.plots import COLOURS as _CATEGORIES
 
 Value = str | int | float | bool | None
 Row = Mapping[str, Value]
@@ -23,7 +23,7 @@ Rows = Sequence[Row]
 Spec = dict[str, Any]
 Channel = dict[str, Any]
 
-ACCENT = COLOURS[0]
+ACCENT = "#2b7fc4"
 _FAINT = "#80808018"
 # Text and axes have the colour of the text around them, so one drawing is right in light, in dark and in print.
 _INK = "currentColor"
@@ -43,7 +43,7 @@ _CONFIG: Mapping[str, Any] = {
     },
     "axisX": {"labelFlush": False, "tickCount": 6},
     "text": {"fontSize": 11},
-    "range": {"category": list(COLOURS), "heatmap": {"scheme": "blues"}, "ramp": {"scheme": "blues"}},
+    "range": {"category": list(_CATEGORIES), "heatmap": {"scheme": "blues"}, "ramp": {"scheme": "blues"}},
 }  # fmt: skip
 UNIT: Mapping[str, Any] = {"domain": [0, 1]}
 """The scale of shares, probabilities and AUC."""

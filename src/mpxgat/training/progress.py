@@ -1,6 +1,7 @@
 """What is shown while a model trains: a bar, in a terminal on standard error, in a notebook below the cell.
 
-It is gone at the end. Where there is neither a terminal nor a notebook, nothing is shown.
+It is gone at the end. Where there is neither a terminal nor a notebook, nothing is shown. Commands have a bar of their
+own (`mpxgat.cli.output`).
 """
 
 from __future__ import annotations
