@@ -31,8 +31,8 @@ Advance = Callable[[int], None]
 
 DEFAULT_THRESHOLD = 0.9
 DEFAULT_K = 5
-_BINS, _SHOWN_PAIRS = 20, 60  # of probability, and of layers, in a chart
 _ARRAYS = ("pairs", "probability", "rank", "runner_up", "chosen", "joined_by")
+_BINS, _SHOWN_PAIRS = 20, 60  # of probability, and of layers, in a chart
 
 
 # ---- what a matcher offers ------------------------------------------------------------------------------
