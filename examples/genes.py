@@ -32,8 +32,7 @@ def main() -> None:
 
     # With all links known: the likeliest interactions that the suppressive layer lacks.
     model = mx.make_model("rules").fit(graph)
-    suppressive = graph.layer_index(LAYERS[0])
-    best = mx.predictions.predict_top(model, k=5, layers=(suppressive, suppressive))
+    best = mx.predictions.predict_top(model, k=5, layers=(LAYERS[0], LAYERS[0]))
     for row in best.to_table().to_pylist():
         print(f"{row['rank']}. {label(graph, row['source'])} and {label(graph, row['target'])}")
 

@@ -79,4 +79,4 @@ def test_every_page_is_in_the_navigation():
     nav = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
     pages = re.findall(r"(\S+\.md)$", nav, re.MULTILINE)
     assert sorted(pages) == sorted(set(pages))
-    assert {path.name for path in DOCS.glob("*.md")} <= set(pages)
+    assert {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} == set(pages)

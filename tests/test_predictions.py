@@ -1,10 +1,11 @@
 """Predicted links, against brute force on small graphs."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mpxgat import predictions
-from mpxgat.errors import SettingError
+from mpxgat.errors import GraphError, MpxgatError, SettingError
 from mpxgat.models import make_model
 from mpxgat.models.base import Model
 from mpxgat.predictions import pairs_to_search, predict_node, predict_pairs, predict_top
@@ -174,3 +175,65 @@ def test_registered_models(name, settings):
     model = make_model(name, **settings).fit(graph)
     between = [(u, v) for u in graph.layer_nodes(0).tolist() for v in graph.layer_nodes(1).tolist()]
     assert found(predict_top(model, 8, (0, 1))) == brute_force(model, between, 8)
+
+
+# ---- nodes and layers by name ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def named():
+    """With ids "p0", … in the layers "L0", "L1" and "L2"."""
+    return Numbers(scattered).fit(random_graph(6, people=25))
+
+
+def test_layers_by_name(named):
+    assert found(predict_top(named, layers=("L1", "L1"))) == found(predict_top(named, 10, (1, 1)))
+    assert found(predict_top(named, 4, ("L0", 2))) == found(predict_top(named, 4, (0, 2)))
+    assert pairs_to_search(named.graph, ("L0", "L2")) == pairs_to_search(named.graph, (0, 2))
+    with pytest.raises(SettingError, match="layers is 'L1', expected two layers"):
+        predict_top(named, 4, "L1")
+    with pytest.raises(GraphError, match="no layer 'L9'"):
+        predict_top(named, 4, ("L1", "L9"))
+
+
+def test_a_node_by_name(named):
+    position = named.graph.index("p3", "L1")
+    expected = found(predict_node(named, position, k=4))
+    assert len(expected) >= 4
+    for node in (("p3", "L1"), ("p3", 1), named.graph.nodes[position]):
+        assert found(predict_node(named, node, k=4)) == expected
+    assert found(predict_node(named, "p3", "L1", 4)) == expected
+    assert found(predict_node(named, ("p3", "L1"), 4)) == expected
+    with pytest.raises(SettingError, match="the layer 1 beside k, expected a name"):
+        predict_node(named, "p3", 1, 4)
+
+
+def test_pairs_by_name(named):
+    pairs = [(("p3", "L1"), ("p4", "L1")), (("p3", "L1"), ("p5", "L2"))]
+    positions = [[named.graph.index(*node) for node in pair] for pair in pairs]
+    expected = predict_pairs(named, np.array(positions))
+    ends = zip(*(((*one, *other)) for one, other in pairs), strict=True)
+    frame = pd.DataFrame(dict(zip(("source", "source_layer", "target", "target_layer"), ends, strict=True)))
+    for given in (pairs, positions, frame, [[named.graph.nodes[end] for end in pair] for pair in positions]):
+        result = predict_pairs(named, given)
+        assert found(result) == found(expected)
+        assert result.score.tolist() == expected.score.tolist()
+    by_layers = predict_pairs(named, pd.DataFrame({"L1": ["p3"], "L2": ["p5"]}))
+    assert found(by_layers) == found(expected)[1:]
+    assert result.to_pandas()["source"].tolist() == ["p3", "p3"]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([("p3", "L1")], "node 'p3' is in the layers"),
+        (["p3"], "pair 1 is 'p3', expected two nodes"),
+        ([(0, 1), (0, 1, 2)], "pair 2 is '(0, 1, 2)', expected two nodes"),
+        (pd.DataFrame({"L1": ["p3", "p99"], "L2": ["p5", "p5"]}), "pairs.iloc[1]: unknown node 'p99'"),
+        (pd.DataFrame({"L1": ["p3"], "x": ["p5"]}), "pairs: the columns 'L1', 'x', expected two that are called by"),
+    ],
+)
+def test_pairs_that_are_none(named, pairs, message):
+    with pytest.raises(MpxgatError) as problem:
+        predict_pairs(named, pairs)
+    assert str(problem.value).startswith(message)

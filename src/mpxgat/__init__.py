@@ -27,6 +27,7 @@ _ROOM_OF = {
     "encode_features": "features",
     "evaluate": "evaluation",
     "from_networkx": "io",
+    "from_pandas": "io",
     "from_pyg": "io",
     "load": "datasets",
     "load_model": "models",
@@ -34,6 +35,7 @@ _ROOM_OF = {
     "read": "io",
     "register_model": "models",
     "to_networkx": "io",
+    "to_pandas": "io",
     "to_pyg": "io",
     "with_apart": "build",
     "write": "io",
@@ -54,6 +56,7 @@ __all__ = [
     "errors",
     "evaluate",
     "from_networkx",
+    "from_pandas",
     "from_pyg",
     "io",
     "load",
@@ -68,6 +71,7 @@ __all__ = [
     "splits",
     "synthetic",
     "to_networkx",
+    "to_pandas",
     "to_pyg",
     "with_apart",
     "write",
@@ -81,7 +85,7 @@ if TYPE_CHECKING:
     from mpxgat.evaluation import evaluate
     from mpxgat.features import encode_features
     from mpxgat.graph import MultiplexGraph, Node
-    from mpxgat.io import from_networkx, from_pyg, read, to_networkx, to_pyg, write
+    from mpxgat.io import from_networkx, from_pandas, from_pyg, read, to_networkx, to_pandas, to_pyg, write
     from mpxgat.models import load_model, make_model, register_model
     from mpxgat.models.adapted import adapt
     from mpxgat.models.anchored import Anchored

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 from mpxgat.errors import GraphError, InputError, printable, quoted
-from mpxgat.graph import Features, MultiplexGraph, describe
+from mpxgat.graph import Features, MultiplexGraph, NodeLike, describe
 from mpxgat.pairs import (
     BOTH_WAYS,
     FORWARD,
@@ -477,12 +477,13 @@ def in_layer_order(graph: MultiplexGraph, layers: Sequence[str]) -> MultiplexGra
 # ---- who is not who --------------------------------------------------------------------------------
 
 
-def with_apart(graph: MultiplexGraph, pairs: ArrayLike) -> MultiplexGraph:
-    """The graph in which (k, 2) further pairs of nodes, given by their positions, are known to be different units.
+def with_apart(graph: MultiplexGraph, pairs: ArrayLike | Sequence[Sequence[NodeLike]]) -> MultiplexGraph:
+    """The graph in which further pairs of nodes are known to be different units: a (k, 2) array of positions, or pairs
+    of nodes, each told as in `MultiplexGraph.index`.
 
     `RowError` names a pair of one layer, whose nodes are different anyway, and one that known links make one unit.
     """
-    said = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+    said = graph.pair_positions(pairs)
     if said.size and not 0 <= said.min() <= said.max() < graph.n_nodes:
         raise GraphError(f"pairs name nodes from {said.min()} to {said.max()}, expected 0 to {graph.n_nodes - 1}")
     same_layer = np.flatnonzero(graph.node_layer[said[:, 0]] == graph.node_layer[said[:, 1]])

@@ -8,20 +8,29 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from mpxgat.errors import SettingError
+from mpxgat.errors import SettingError, quoted
 from mpxgat.graph import MultiplexGraph
 from mpxgat.metrics import HITS_AT, StreamedRanking, hits_at, mean_reciprocal_rank, overall_auc, ranks
 from mpxgat.models.base import Model
 from mpxgat.pairs import KnownUnits, pair_keys
+from mpxgat.plots import measures_by_layer, pair_label
 from mpxgat.splits import Negatives, PairBlock, Split
+from mpxgat.tabular import Tabular
 from mpxgat.training.parallel import Engine, Session, result_of
+from mpxgat.training.progress import counting
+
+if TYPE_CHECKING:
+    import altair as alt
 
 _CANDIDATES_AT_ONCE = 1 << 20
+_SHOWN_PAIRS = 60  # of layers, in a chart
+_TITLES = {"auc": ("AUC", 0.5), "ap": ("average precision", 0.0)}  # with the least that a model without any sense has
 Progress = Callable[[int], None]
 """Called with the number of pairs scored since the last call."""
 
@@ -36,7 +45,7 @@ class Measures:
 
 
 @dataclass(frozen=True, eq=False)
-class CounterpartRanks:
+class CounterpartRanks(Tabular):
     """Ranks, from 1, of true counterparts among all nodes of their layer; ties averaged.
 
     forward     (p,) from the node in the layer that comes first in the graph to its counterpart in the later one
@@ -46,6 +55,13 @@ class CounterpartRanks:
     forward: NDArray[np.float64]
     backward: NDArray[np.float64]
 
+    def __repr__(self) -> str:
+        return f"<CounterpartRanks: of {len(self.forward):,} links, MRR {self.measures()['mean']['mrr']:.3f}>"
+
+    def to_table(self) -> pa.Table:
+        """Columns forward and backward, a row for each link."""
+        return pa.table({"forward": self.forward, "backward": self.backward})
+
     def measures(self) -> dict[str, dict[str, float]]:
         """hits@k and MRR ``forward``, ``backward`` and their ``mean``; NaN without ranks."""
         found = {way: _of_ranks(getattr(self, way)) for way in ("forward", "backward")}
@@ -53,10 +69,11 @@ class CounterpartRanks:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Tabular):
     """What a model reached on a split; ``by_layer`` is keyed (a,) for intra and (a, b) for inter pairs.
 
     ranks       of true counterparts: `CounterpartRanks.measures`, whose ``mean`` is also among those of ``inter``
+    layers      the names of all layers, in the graph's order
     """
 
     intra: Measures
@@ -65,17 +82,79 @@ class Evaluation:
     overall_auc: float
     intra_by_layer: dict[tuple[str, ...], Measures]
     inter_by_layer: dict[tuple[str, ...], Measures]
+    layers: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        parts = ((self.intra, "within"), (self.inter, "between"))
+        reached = (f"{kind} layers {found.values['auc']:.3f} ({found.positives:,} links)" for found, kind in parts)
+        return f"<Evaluation: AUC {', '.join(reached)}>"
+
+    def to_table(self) -> pa.Table:
+        """A row for all intra pairs and one for all inter pairs, whose layers are null; then one for each layer, and
+        one for each pair of layers.
+
+        Columns kind, layer_a, layer_b, positives, negatives, and the measures; null where a measure is of other pairs.
+        """
+        rows: list[tuple[str, tuple[str | None, ...], Measures]] = [
+            ("intra", (None, None), self.intra),
+            ("inter", (None, None), self.inter),
+            *(("intra", (layer, layer), found) for (layer,), found in self.intra_by_layer.items()),
+            *(("inter", layers, found) for layers, found in self.inter_by_layer.items()),
+        ]
+        text = pa.large_string()
+        columns: dict[str, Any] = {
+            "kind": pa.array([kind for kind, _, _ in rows], text),
+            "layer_a": pa.array([layers[0] for _, layers, _ in rows], text),
+            "layer_b": pa.array([layers[-1] for _, layers, _ in rows], text),
+            "positives": pa.array([found.positives for *_, found in rows], pa.int64()),
+            "negatives": pa.array([found.negatives for *_, found in rows], pa.int64()),
+        }
+        for name in self.inter.values:  # those of intra pairs are among them
+            columns[name] = pa.array([found.values.get(name) for *_, found in rows], pa.float64())
+        return pa.table(columns)
+
+    def plot(self, measure: str = "auc") -> alt.VConcatChart:
+        """A chart of AUC, or of average precision (``"ap"``), in every layer and between any two; those with the most
+        hidden links where there are many. It shows in Jupyter, and ``chart.save("name.svg")`` writes it.
+        """
+        if measure not in _TITLES:
+            raise SettingError(f"no chart of {quoted(measure)}, expected {' or '.join(_TITLES)}")
+        parts = (_plotted(found, measure) for found in (self.intra_by_layer, self.inter_by_layer))
+        return measures_by_layer(self.layers, *_TITLES[measure], *parts)
 
 
-def evaluate(model: Model, split: Split, progress: Progress | None = None) -> Evaluation:
-    """Score every target of a split with a model fitted on ``split.train``.
+def _plotted(found: dict[tuple[str, ...], Measures], measure: str) -> list[dict[str, Any]]:
+    """The rows of a chart, where there is a number; at most so many, those with the most links, in their order."""
+    known = [layers for layers, one in found.items() if not math.isnan(one.values[measure])]
+    shown = set(sorted(known, key=lambda layers: -found[layers].positives)[:_SHOWN_PAIRS])
+    return [
+        {
+            "label": pair_label(*layers),
+            "first": layers[0],
+            "second": layers[-1],
+            "value": found[layers].values[measure],
+            "links": found[layers].positives,
+        }
+        for layers in known
+        if layers in shown
+    ]
+
+
+def evaluate(model: Model, split: Split, progress: Progress | bool | None = None) -> Evaluation:
+    """Score every target of a split with a model fitted on ``split.train``; ``progress=True`` shows a bar.
 
     AUC and average precision are exact over all pairs. For inter links also: ``auc_hard`` over the pairs
     that neither transitivity nor uniqueness decides on the training graph, and the rank of the true
     counterpart among all nodes of the other layer, from both ends (``mrr``, ``hits@k``; ties averaged).
     """
     _check_fitted_without_targets(model, split)
-    report = progress or (lambda pairs: None)
+    if progress is True:
+        with counting("scoring", pairs_to_score(split)) as advance:
+            return _evaluated(model, split, advance)
+    return _evaluated(model, split, progress or (lambda pairs: None))
+
+
+def _evaluated(model: Model, split: Split, report: Progress) -> Evaluation:
     intra, intra_by_layer = _tell_apart(model, split.intra.positives, split.intra.negatives, None, report)
     hard = _HardPairs(split.train)
     inter, inter_by_layer = _tell_apart(model, split.inter.positives, split.inter.negatives, hard, report)
@@ -87,6 +166,7 @@ def evaluate(model: Model, split: Split, progress: Progress | None = None) -> Ev
         overall_auc=overall_auc(intra.values["auc"], intra.positives, inter.values["auc"], inter.positives),
         intra_by_layer=intra_by_layer,
         inter_by_layer=inter_by_layer,
+        layers=model.graph.layers,
     )
 
 

@@ -15,7 +15,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar, cast, overload
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from mpxgat.errors import GraphError, quoted
+from mpxgat.errors import GraphError, listed, quoted
 from mpxgat.pairs import (
     BOTH_WAYS,
     NODE_DTYPE,
@@ -36,8 +36,10 @@ from mpxgat.pairs import (
     symmetric_matrix,
 )
 from mpxgat.stats import GraphStats, graph_stats
+from mpxgat.tabular import html_table
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
+_SHOWN_LAYERS = 20
 
 
 class Node(NamedTuple):
@@ -45,6 +47,12 @@ class Node(NamedTuple):
 
     id: str
     layer: str
+
+
+LayerLike = str | int | np.integer[Any]
+"""A layer by its name, or by its number from 0."""
+NodeLike = tuple[str | int, LayerLike] | str | int | np.integer[Any]
+"""A node as (id, layer), by an id that one layer only has, or by its position."""
 
 
 def describe(node: Node) -> str:
@@ -180,6 +188,12 @@ class MultiplexGraph:
             f"{self.n_intra:,} intra links, {self.n_inter:,} inter links>"
         )
 
+    def _repr_html_(self) -> str:
+        nodes = np.diff(self.layer_start).tolist()
+        links = np.bincount(self.node_layer[self.intra[:, 0]], minlength=self.n_layers).tolist()
+        rows = zip(self.layers[:_SHOWN_LAYERS], nodes, links, strict=False)
+        return html_table(repr(self), ("layer", "nodes", "intra links"), rows, self.n_layers)
+
     # ---- looking up --------------------------------------------------------------------------------
 
     @cached_property
@@ -192,24 +206,72 @@ class MultiplexGraph:
         """(n,) the name of every node's layer; made anew each time."""
         return pa.array(self.layers, pa.large_string()).take(pa.array(self.node_layer))
 
-    def layer_index(self, layer: str) -> int:
-        """Position of a layer's name; GraphError if there is none."""
+    def layer_index(self, layer: LayerLike) -> int:
+        """Number, from 0, of a layer given by its name or by that number; GraphError if there is none."""
+        if not isinstance(layer, str):
+            return self._checked(layer, self.n_layers, "layer")
         try:
             return self.layers.index(layer)
         except ValueError:
             known = ", ".join(quoted(name) for name in self.layers[:20])
             raise GraphError(f"no layer {quoted(layer)}; the layers are {known}") from None
 
-    def layer_nodes(self, layer: int) -> NDArray[np.int32]:
+    def layer_nodes(self, layer: LayerLike) -> NDArray[np.int32]:
         """Positions of all nodes of a layer."""
-        return np.arange(self.layer_start[layer], self.layer_start[layer + 1], dtype=NODE_DTYPE)
-
-    def index(self, node_id: str, layer: str) -> int:
-        """Position of the node (id, layer); GraphError if there is none."""
         number = self.layer_index(layer)
+        return np.arange(self.layer_start[number], self.layer_start[number + 1], dtype=NODE_DTYPE)
+
+    def index(self, node: NodeLike, layer: LayerLike | None = None) -> int:
+        """Position of a node, however it is told; GraphError if there is none, or more than one.
+
+        It is an id and a layer, ``("ann", "work")`` or ``"ann", "work"``; an id alone, if one layer only has it; or a
+        position already. Ids are text: beside a layer, 17 is the id "17".
+        """
+        if isinstance(node, tuple) and layer is None and len(node) == 2:
+            node, layer = node
+        if layer is not None:
+            return self._index_in(str(node), self.layer_index(layer))
+        if not isinstance(node, str):
+            return self._checked(node, self.n_nodes, "node")
+        found = [position for number in range(self.n_layers) if (position := self._find(node, number)) is not None]
+        if len(found) != 1:
+            where = listed(self.layers[self.node_layer[position]] for position in found)
+            told = f"is in the layers {where}, expected it with one of them: (id, layer)" if found else "is in no layer"
+            raise GraphError(f"node {quoted(node)} {told}")
+        return found[0]
+
+    def positions(self, nodes: Iterable[NodeLike]) -> NDArray[np.int32]:
+        """(k,) positions of nodes, each told as in `index`."""
+        return np.array([self.index(node) for node in nodes], dtype=NODE_DTYPE)
+
+    def pair_positions(self, pairs: ArrayLike | Sequence[Sequence[NodeLike]]) -> NDArray[np.int64]:
+        """(k, 2) positions of pairs of nodes: an array, which holds them already, or pairs whose nodes are told as in
+        `index`. GraphError names a pair that is not one of two nodes.
+        """
+        if hasattr(pairs, "__array__"):
+            array = np.asarray(pairs)
+            if array.size and array.dtype.kind not in "iu":
+                raise GraphError(f"an array of the type {array.dtype}, expected positions of nodes: whole numbers")
+            return array.astype(np.int64).reshape(-1, 2)
+        rows = list(cast(Iterable[Any], pairs))
+        found = np.empty((len(rows), 2), dtype=np.int64)
+        for number, pair in enumerate(rows):
+            if not isinstance(pair, (Sequence, np.ndarray)) or isinstance(pair, str) or len(pair) != 2:
+                raise GraphError(f"pair {number + 1} is {quoted(pair)}, expected two nodes")
+            found[number] = self.positions(pair)
+        return found
+
+    def _index_in(self, node_id: str, number: int) -> int:
+        position = self._find(node_id, number)
+        if position is None:
+            raise GraphError(f"no node {quoted(node_id)} in layer {quoted(self.layers[number])}")
+        return position
+
+    def _find(self, node_id: str, number: int) -> int | None:
+        """Position of the node in a layer; None if it has none."""
         start, stop = int(self.layer_start[number]), int(self.layer_start[number + 1])
         # Ids are sorted bytewise within a layer, as pyarrow sorts: bisect without making a dictionary.
-        wanted = node_id.encode()
+        wanted = node_id.encode(errors="surrogatepass")
         low, high = start, stop
         while low < high:
             middle = (low + high) // 2
@@ -217,13 +279,16 @@ class MultiplexGraph:
                 low = middle + 1
             else:
                 high = middle
-        if low == stop or self.ids[low].as_py() != node_id:
-            raise GraphError(f"no node {quoted(node_id)} in layer {quoted(layer)}")
-        return low
+        return low if low < stop and self.ids[low].as_py() == node_id else None
 
-    def positions(self, nodes: Iterable[tuple[str, str]]) -> NDArray[np.int32]:
-        """(k,) positions of nodes given as (id, layer)."""
-        return np.array([self.index(*node) for node in nodes], dtype=NODE_DTYPE)
+    def _checked(self, number: Any, count: int, what: str) -> int:
+        """A number of a node or layer; GraphError if it is something else."""
+        if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
+            expected = "its name or number" if what == "layer" else "a position, an id or (id, layer)"
+            raise GraphError(f"{quoted(number)} is no {what}, expected {expected}")
+        if not 0 <= number < count:
+            raise GraphError(f"no {what} {number}, expected 0 to {count - 1}")
+        return int(number)
 
     def nbytes(self) -> int:
         """Bytes held in arrays, matrices made so far included."""
@@ -323,9 +388,9 @@ class MultiplexGraph:
             apart=apart,
         )
 
-    def layer(self, layer: str) -> MultiplexGraph:
+    def layer(self, layer: LayerLike) -> MultiplexGraph:
         """One layer alone."""
-        return self.subgraph(self.layer_nodes(self.layer_index(layer)))
+        return self.subgraph(self.layer_nodes(layer))
 
     def largest_component(self) -> MultiplexGraph:
         """The largest connected component over intra and inter links (the first one among equals)."""

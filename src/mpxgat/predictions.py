@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from mpxgat.errors import SettingError
-from mpxgat.graph import MultiplexGraph
+from mpxgat.errors import SettingError, quoted
+from mpxgat.graph import LayerLike, MultiplexGraph, NodeLike
+from mpxgat.io.frames import is_frame, pairs_in_frame
 from mpxgat.models.base import Model, Positions
 from mpxgat.pairs import KnownUnits, pair_keys
+from mpxgat.tabular import Tabular
 
 Pairs = NDArray[np.int64]
 Scores = NDArray[np.float64]
@@ -25,11 +28,12 @@ Advance = Callable[[int], None]
 _TILE_COLUMNS = 4096
 _TILE_PAIRS = 1 << 19
 _PAIRS_AT_ONCE = 1 << 16
+_DEFAULT_K = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Predictions:
-    """Scored pairs of a graph's nodes.
+class Predictions(Tabular):
+    """Scored pairs of a graph's nodes. Notebooks show the first of them.
 
     pairs       (k, 2) positions
     score       (k,) what the model gives; scores of intra and inter pairs are not comparable
@@ -45,6 +49,10 @@ class Predictions:
 
     def __len__(self) -> int:
         return len(self.pairs)
+
+    def __repr__(self) -> str:
+        within = int((np.diff(self.graph.node_layer[self.pairs], axis=1) == 0).sum())
+        return f"<Predictions: {within:,} pairs within layers, {len(self) - within:,} between layers>"
 
     def to_table(self) -> pa.Table:
         """Columns source, source_layer, target, target_layer, kind ("intra" or "inter"), score, probability, rank.
@@ -68,14 +76,17 @@ class Predictions:
         )
 
 
-def predict_pairs(model: Model, pairs: ArrayLike, *, missing: float | None = None) -> Predictions:
-    """The given (k, 2) pairs in their order; ranked among the pairs of their kind.
+def predict_pairs(model: Model, pairs: Any, *, missing: float | None = None) -> Predictions:
+    """The given pairs in their order; ranked among the pairs of their kind.
 
-    ``missing`` is the share of links within layers that probabilities take to be missing, here and below; None: as
-    many as the protocols hide.
+    pairs       a (k, 2) array of positions; pairs of nodes, each as (id, layer), as an id that one layer only has, or
+                as a position; or a DataFrame with the columns source, source_layer, target, target_layer, or with two
+                columns called by layers
+    missing     the share of links within layers that probabilities take to be missing, here and below; None: as many
+                as the protocols hide
     """
     graph = model.graph
-    ends = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+    ends = pairs_in_frame(pairs, graph) if is_frame(pairs) else graph.pair_positions(pairs)
     score = model.score(ends)
     intra = graph.node_layer[ends[:, 0]] == graph.node_layer[ends[:, 1]]
     rank = np.empty(len(ends), dtype=np.int64)
@@ -84,11 +95,28 @@ def predict_pairs(model: Model, pairs: ArrayLike, *, missing: float | None = Non
     return Predictions(graph, ends, score, rank, model.link_probability(ends, score, missing=missing))
 
 
-def predict_node(model: Model, node: int, k: int = 10, *, missing: float | None = None) -> Predictions:
-    """The ``k`` best partners of a node in its own layer, then in each other layer where it has no counterpart.
+def predict_node(
+    model: Model,
+    node: NodeLike,
+    layer: LayerLike | None = None,
+    k: int | None = None,
+    *,
+    missing: float | None = None,
+) -> Predictions:
+    """The ``k`` best partners (10 by default) of a node in its own layer, then in each other layer where it has no
+    counterpart. Ranked within each layer.
 
-    Ranked within each layer.
+    The node is an id with the name of its layer, ``predict_node(model, "ann", "work")``, or anything that
+    `MultiplexGraph.index` takes. A number in the layer's place is ``k``: ``predict_node(model, ("ann", "work"), 5)``.
     """
+    if isinstance(layer, (int, np.integer)):
+        if k is not None:
+            raise SettingError(f"the layer {layer} beside k, expected a name; by number it is (id, {layer})")
+        k, layer = int(layer), None
+    return _of_node(model, model.graph.index(node, layer), _DEFAULT_K if k is None else k, missing)
+
+
+def _of_node(model: Model, node: int, k: int, missing: float | None) -> Predictions:
     graph, known = model.graph, _Known.of(model.graph)
     home = int(graph.node_layer[node])
     copies = set(graph.node_layer[graph.unit == graph.unit[node]].tolist()) - {home}
@@ -104,29 +132,36 @@ def predict_node(model: Model, node: int, k: int = 10, *, missing: float | None 
 
 def predict_top(
     model: Model,
-    k: int,
-    layers: tuple[int, int] | None = None,
+    k: int = _DEFAULT_K,
+    layers: tuple[LayerLike, LayerLike] | None = None,
     advance: Advance = lambda pairs: None,
     *,
     missing: float | None = None,
 ) -> Predictions:
     """The ``k`` best pairs of two layers (or within one, given twice); of all layers: ``k`` intra, then ``k`` inter.
 
-    Scores are computed in blocks of bounded size, and only the best are kept. ``advance`` is told of the pairs done.
+    Layers are told by their names or their numbers, from 0. Scores are computed in blocks of bounded size, and only the
+    best are kept. ``advance`` is told of the pairs done.
     """
     graph, known = model.graph, _Known.of(model.graph)
     if layers is not None:
-        return _best_of(model, k, [layers], known, advance, missing)
+        return _best_of(model, k, [_two_layers(graph, layers)], known, advance, missing)
     within = [(number, number) for number in range(graph.n_layers)]
     between = [(a, b) for a in range(graph.n_layers) for b in range(a + 1, graph.n_layers)]
     return join(graph, [_best_of(model, k, pairs, known, advance, missing) for pairs in (within, between)])
 
 
-def pairs_to_search(graph: MultiplexGraph, layers: tuple[int, int] | None = None) -> int:
+def pairs_to_search(graph: MultiplexGraph, layers: tuple[LayerLike, LayerLike] | None = None) -> int:
     """About how many pairs `predict_top` looks at: the total of what it tells ``advance``."""
     sizes = [int(size) for size in np.diff(graph.layer_start)]
     every = [(a, b) for a in range(len(sizes)) for b in range(a, len(sizes))]
-    return sum(sizes[a] * sizes[b] for a, b in (every if layers is None else [layers]))
+    return sum(sizes[a] * sizes[b] for a, b in (every if layers is None else [_two_layers(graph, layers)]))
+
+
+def _two_layers(graph: MultiplexGraph, layers: tuple[LayerLike, LayerLike]) -> tuple[int, int]:
+    if isinstance(layers, str) or len(layers) != 2:
+        raise SettingError(f"layers is {quoted(layers)}, expected two layers, or one twice")
+    return graph.layer_index(layers[0]), graph.layer_index(layers[1])
 
 
 def _best_of(

@@ -24,6 +24,7 @@ from mpxgat.errors import GraphError, InputError, SettingError, printable, quote
 from mpxgat.graph import MultiplexGraph, describe
 from mpxgat.io.arrays import Arrays, graph_from_arrays, graph_to_arrays, read_arrays, write_arrays
 from mpxgat.pairs import canonical_links, label_components, pair_keys, row_parts
+from mpxgat.tabular import html_fields
 
 __all__ = [
     "PROTOCOLS",
@@ -205,6 +206,17 @@ class Split:
         if is_anchors(self.protocol):
             return np.unique(self.inter.positives)  # a hidden unit has no other inter links
         return self.inter.negatives.nodes
+
+    def __repr__(self) -> str:
+        hidden = f"{len(self.intra.positives):,} intra and {len(self.inter.positives):,} inter links"
+        return f"<Split: protocol {self.protocol}, seed {self.seed}, {hidden} hidden>"
+
+    def _repr_html_(self) -> str:
+        train = f"{self.train.n_intra:,} intra and {self.train.n_inter:,} inter links"
+        compared = (f"{kind.negatives.cells():,}" for kind in (self.intra, self.inter))
+        return html_fields(
+            repr(self), {"to train on": train, "compared with": f"about {' intra and '.join(compared)} inter pairs"}
+        )
 
     def validation(self, seed: int) -> Split:
         """A split of the training graph by the same protocol: what models may tune and stop on."""

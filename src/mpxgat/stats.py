@@ -6,9 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from scipy import sparse
 
 from mpxgat.pairs import BOTH_WAYS
+from mpxgat.tabular import Tabular, html_of
 
 if TYPE_CHECKING:  # `MultiplexGraph.stats` calls this room, so it must not import that one when running
     from mpxgat.graph import MultiplexGraph
@@ -52,7 +54,7 @@ class OverlapStats:
 
 
 @dataclass(frozen=True)
-class GraphStats:
+class GraphStats(Tabular):
     """A whole multiplex. ``units`` counts known units: components of the inter links, single nodes too."""
 
     layers: int
@@ -71,6 +73,13 @@ class GraphStats:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         return asdict(self)
+
+    def to_table(self) -> pa.Table:
+        """A row for each layer; columns as in `LayerStats`."""
+        return pa.Table.from_pylist([asdict(layer) for layer in self.per_layer])
+
+    def _repr_html_(self) -> str:
+        return html_of(self.to_table(), f"{self.layers:,} layers, {self.units:,} known units, {self.nodes:,} nodes")
 
 
 def graph_stats(graph: MultiplexGraph) -> GraphStats:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mpxgat.build import with_inter_links
 from mpxgat.errors import GraphError, SettingError
 from mpxgat.matching import Candidates, match_all, match_layers, with_reasons
-from mpxgat.matching.match import Lower, layer_pairs
+from mpxgat.matching.match import Lower, MatchesLayers, layer_pairs
 from tests.examples import graph_of
 from tests.matching.doubles import TableMatcher, check_matcher, matchers, steady
 
@@ -314,3 +314,26 @@ def test_the_lower_threshold_is_a_round_number_that_a_pair_reaches(chance, thres
 
 def test_without_candidates_there_is_no_lower_threshold():
     assert match_all(matcher_of(graph_of("x.a x.b", "y.a y.b", layers="xy"))).lower is None
+
+
+def test_layers_by_name_and_a_short_look():
+    matcher = matcher_of(GRAPH, xa_ya=0.95)
+    one, other = GRAPH.layers[:2]
+    assert match_layers(matcher, one, other).to_table() == match_layers(matcher, 0, 1).to_table()
+    with pytest.raises(GraphError, match="no layer 'nowhere'"):
+        match_layers(matcher, one, "nowhere")
+    assert repr(match_layers(matcher, one, other)).startswith("<Matches: ")
+
+
+class Named(MatchesLayers, TableMatcher):
+    """A matcher of one's own, with the methods that ours have."""
+
+
+def test_what_a_model_of_ones_own_inherits():
+    matcher = matcher_of(GRAPH, xa_ya=0.95)
+    named = Named(GRAPH, matcher.table)
+    one, other = GRAPH.layers[:2]
+    expected = match_layers(matcher, 0, 1, threshold=0.5)
+    assert named.match_layers(one, other, threshold=0.5).to_table() == expected.to_table()
+    assert named.match(one, other).to_table() == match_layers(matcher, 0, 1).to_table()
+    assert named.match_all(0.5).to_table() == match_all(matcher, 0.5).to_table()

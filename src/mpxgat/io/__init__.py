@@ -2,6 +2,7 @@
 
 from mpxgat.io import comunelab, csv_tables, mpx, mpxg, multiplexsage, parquet
 from mpxgat.io.assemble import read_layers
+from mpxgat.io.frames import from_pandas, to_pandas
 from mpxgat.io.networkx_graphs import anchors_of, from_networkx, to_networkx, to_networkx_layers
 from mpxgat.io.pyg import from_pyg, to_pyg
 from mpxgat.io.registry import FORMATS, Format, choose_format, formats, read, write
@@ -24,11 +25,13 @@ __all__ = [
     "choose_format",
     "formats",
     "from_networkx",
+    "from_pandas",
     "from_pyg",
     "read",
     "read_layers",
     "to_networkx",
     "to_networkx_layers",
+    "to_pandas",
     "to_pyg",
     "write",
 ]

@@ -36,7 +36,7 @@ Positions = NDArray[np.int64]
 
 def read_pairs(path: Path, graph: MultiplexGraph) -> Positions:
     """(k, 2) positions of the pairs in a file; InputError names the line of a node that is not in the graph."""
-    return _pairs_in(_read(path), graph)
+    return pairs_in(_read(path), graph)
 
 
 def read_anchors(known: Path, hidden: Path, graph: MultiplexGraph) -> tuple[Positions, Positions]:
@@ -46,7 +46,7 @@ def read_anchors(known: Path, hidden: Path, graph: MultiplexGraph) -> tuple[Posi
     give a node a second counterpart in a layer, and of a hidden one whose unit is in a known one.
     """
     tables = _read(known), _read(hidden)
-    lists = [_anchors_in(table, graph) for table in tables]
+    lists = [anchors_in(table, graph) for table in tables]
     if not len(lists[1]):
         raise tables[1].header_error("no pairs below the header, expected those that are to be found")
 
@@ -65,7 +65,7 @@ def read_different(path: Path, graph: MultiplexGraph) -> MultiplexGraph:
     links make one unit.
     """
     table = _read(path)
-    pairs = _anchors_in(table, graph)
+    pairs = anchors_in(table, graph)
     try:
         return with_apart(graph, pairs)
     except RowError as problem:
@@ -95,9 +95,10 @@ def _check_anchors(
         raise error(f"{one} and {other} are hidden, but known pairs say who one of them is, expected whole units", row)
 
 
-def _anchors_in(table: Table, graph: MultiplexGraph) -> Positions:
+def anchors_in(table: Table, graph: MultiplexGraph) -> Positions:
+    """(k, 2) positions of the pairs in a table, which may have two columns called by layers."""
     if "source_layer" in table.names:
-        return _pairs_in(table, graph)
+        return pairs_in(table, graph)
     layers = [name for name in table.names if name in graph.layers]
     if len(layers) == 2:
         names = layers
@@ -172,7 +173,8 @@ def _texts(table: Table, name: str) -> pa.ChunkedArray:
     return with_formulas(column) if isinstance(table, CsvTable) else column
 
 
-def _pairs_in(table: Table, graph: MultiplexGraph) -> Positions:
+def pairs_in(table: Table, graph: MultiplexGraph) -> Positions:
+    """(k, 2) positions of the pairs in a table of columns source, source_layer, target, target_layer."""
     columns = {name: _texts(table, name) for name in _COLUMNS}
     ends = [_positions(columns, graph, end, table) for end in ("source", "target")]
     same = np.flatnonzero(ends[0] == ends[1])

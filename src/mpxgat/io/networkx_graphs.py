@@ -1,6 +1,6 @@
 """To and from networkx: one graph for each layer, or one graph that holds all layers.
 
-Coming in, multigraphs become simple; of parallel edges the largest ``weight`` stays. Edges of directed graphs go one
+Coming in, multigraphs become simple; of parallel edges the largest weight stays. Edges of directed graphs go one
 way (those that stand both ways go both), but between layers links have no direction.
 Node keys become text. Numeric node attributes called ``h:NAME`` and ``v:NAME`` are horizontal and vertical features (a
 node without one has 0), text attributes are kept as text. All other attributes are passed over, which a DataWarning
@@ -20,21 +20,24 @@ import numpy as np
 import pyarrow as pa
 
 from mpxgat.build import EdgeTable, NodeTable, RowError, build, link_by_id, links_of_shared_ids
-from mpxgat.errors import GraphError, InputError, OutputError, listed, quoted, warn_of_data
+from mpxgat.errors import GraphError, InputError, OutputError, listed, printable, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph, Node, describe
 from mpxgat.io.registry import say_apart_left_out
 from mpxgat.pairs import arcs_of, pick_weight
 
 Anchor = tuple[tuple[Hashable, Hashable], tuple[Hashable, Hashable]]
+_WEIGHT = "weight"
 _EXPLICIT = "explicit"  # graph attribute "inter": the inter links are the edges, even if there are none
 _KINDS = (("kind", "intra"), ("kind", "inter"))  # attributes of edges that `to_networkx` gives
 _LARGEST = float(np.finfo(np.float32).max)
 
 
 def from_networkx(
-    graphs: nx.Graph | Mapping[Any, nx.Graph], *, anchors: Iterable[Anchor] | None = None
+    graphs: nx.Graph | Mapping[Any, nx.Graph], *, anchors: Iterable[Anchor] | None = None, weight: str = "weight"
 ) -> MultiplexGraph:
     """A multiplex from networkx. Problems are InputErrors that name the node or edge.
+
+    ``weight`` is the attribute of edges that holds their weights: "confidence", say. Those without one weigh 1.
 
     A mapping holds one graph for each layer. ``anchors``, pairs of (node, layer), are the inter links; without them,
     nodes that share a key are linked.
@@ -46,10 +49,10 @@ def from_networkx(
     if isinstance(graphs, nx.Graph):
         if anchors is not None:
             raise InputError("anchors beside a single graph, expected them as edges between its layers")
-        return _from_single(graphs)
+        return _from_single(graphs, weight)
     if not isinstance(graphs, Mapping):
         raise InputError(f"a {type(graphs).__name__}, expected a networkx graph or a mapping of layers to graphs")
-    return _from_mapping(graphs, anchors)
+    return _from_mapping(graphs, anchors, weight)
 
 
 def to_networkx(graph: MultiplexGraph) -> nx.Graph:
@@ -127,6 +130,7 @@ def _weighted_links(graph: MultiplexGraph, kind: str) -> Iterable[tuple[int, int
 class _Tables:
     """Nodes and edges as they are found; ``known`` maps (key, layer) to the row of the node."""
 
+    weight_name: str = _WEIGHT
     layers: dict[str, int] = field(default_factory=dict)
     ids: list[str] = field(default_factory=list)
     layer: list[int] = field(default_factory=list)
@@ -152,10 +156,12 @@ class _Tables:
 
     def add_edge(self, source: int, target: int, data: Mapping[Any, Any], *, one_way: bool) -> None:
         self.edge_data.update(str(name) for name, value in data.items() if (name, value) not in _KINDS)
-        weight = data.get("weight", 1.0)
+        weight = data.get(self.weight_name, 1.0)
         if not _is_number(weight):
             ends = " and ".join(quoted(self.ids[row]) for row in (source, target))
-            raise InputError(f"weight {quoted(weight)} of the edge between {ends}, expected a finite number")
+            raise InputError(
+                f"{printable(self.weight_name)} {quoted(weight)} of the edge between {ends}, expected a finite number"
+            )
         self.source.append(source)
         self.target.append(target)
         self.weight.append(float(weight))
@@ -193,9 +199,13 @@ class _Tables:
         between = {(one, other) for one, other, way in ends if way and self.layer[one] != self.layer[other]}
         if any((other, one) not in between for one, other in between):
             warn_of_data("directed edges between layers are read as undirected links")
-        others = sorted(self.edge_data - {"weight"})
+        if self.weight_name != _WEIGHT and self.source and self.weight_name not in self.edge_data:
+            warn_of_data(f"no edge has the attribute {quoted(self.weight_name)}: all weigh 1")
+        others = sorted(self.edge_data - {self.weight_name})
         if others:
-            warn_of_data(f"attributes of edges passed over: {listed(others)}; of them, weight is read")
+            read = printable(self.weight_name)
+            hint = "" if self.weight_name in self.edge_data else ' (weight="NAME" names another one)'
+            warn_of_data(f"attributes of edges passed over: {listed(others)}; of them, {read} is read{hint}")
         others = sorted({str(name) for data in self.data for name, value in data.items() if not _is_read(name, value)})
         if others:
             warn_of_data(
@@ -253,8 +263,8 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def _from_mapping(graphs: Mapping[Any, nx.Graph], anchors: Iterable[Anchor] | None) -> MultiplexGraph:
-    tables = _Tables()
+def _from_mapping(graphs: Mapping[Any, nx.Graph], anchors: Iterable[Anchor] | None, weight: str) -> MultiplexGraph:
+    tables = _Tables(weight)
     rows: dict[tuple[Hashable, Hashable], int] = {}
     for key, graph in graphs.items():
         layer = str(key)
@@ -287,8 +297,8 @@ def _from_mapping(graphs: Mapping[Any, nx.Graph], anchors: Iterable[Anchor] | No
     return link_by_id(graph) if anchors is None else graph
 
 
-def _from_single(graph: nx.Graph) -> MultiplexGraph:
-    tables = _Tables()
+def _from_single(graph: nx.Graph, weight: str) -> MultiplexGraph:
+    tables = _Tables(weight)
     rows = {}
     for key, data in graph.nodes(data=True):
         rows[key] = tables.add_node(key, _place(key, data), data)

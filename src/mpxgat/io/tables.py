@@ -115,8 +115,11 @@ def graph_from_tables(edges: Table, nodes: Table | None, *, directed: bool = Fal
         layers = names_in_order([source_layers] if target_layers is None else [source_layers, target_layers])
     else:
         layers = names_in_order([required_text(nodes, "layer")])
-    source_layer = number_layers(source_layers, layers, edges.error)
-    target_layer = source_layer if target_layers is None else number_layers(target_layers, layers, edges.error)
+    one_column = target_layers is None
+    source_layer = number_layers(source_layers, layers, _of_column(edges, "layer" if one_column else "source_layer"))
+    target_layer = source_layer
+    if target_layers is not None:
+        target_layer = number_layers(target_layers, layers, _of_column(edges, "target_layer"))
     weight = edges.numbers(_WEIGHT) if _WEIGHT in edges.names else None
     source, target = required_text(edges, "source"), required_text(edges, "target")
     one_way = _one_way(edges) if _DIRECTED in edges.names else np.ones(len(source), dtype=bool) if directed else None
@@ -131,6 +134,11 @@ def graph_from_tables(edges: Table, nodes: Table | None, *, directed: bool = Fal
     if nodes is not None and node_table is not None and "unit" in nodes.names:
         return _linked_by_unit(graph, nodes, node_table)
     return graph if graph.n_inter else link_by_id(graph)
+
+
+def _of_column(table: Table, name: str) -> Callable[[str, int], InputError]:
+    """Errors in a row of a table that name the column."""
+    return lambda message, row: table.error(f"{name}: {message}", row)
 
 
 def _say_what_is_passed_over(edges: Table) -> None:

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mpxgat.errors import GraphError, SettingError, quoted
-from mpxgat.graph import MultiplexGraph, describe, frozen
+from mpxgat.errors import GraphError, SettingError, listed, quoted
+from mpxgat.graph import LayerLike, MultiplexGraph, describe, frozen
 from mpxgat.matching.assignment import Cliques, assign, check_threshold, merge_units
 from mpxgat.matching.reasons import Explanation
 from mpxgat.pairs import KnownUnits, found_among, pair_keys
+from mpxgat.plots import outcomes_and_probabilities, pair_label
+from mpxgat.tabular import Tabular
+
+if TYPE_CHECKING:
+    import altair as alt
 
 Pairs = NDArray[np.int32]
 Numbers = NDArray[np.float64]
@@ -28,6 +33,7 @@ DEFAULT_THRESHOLD = 0.9
 DEFAULT_K = 5
 _STEPS = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)  # thresholds to fall back to
 _ARRAYS = ("pairs", "probability", "rank", "runner_up", "chosen", "joined_by")
+_BINS, _SHOWN_PAIRS = 20, 60  # of probability, and of layers, in a chart
 
 
 # ---- what a matcher offers ------------------------------------------------------------------------------
@@ -92,6 +98,29 @@ class Matcher(Protocol):
         """As `explain`, for (k, 2) pairs in their order; findings may be shorter."""
 
 
+class MatchesLayers:
+    """What a `Matcher` has besides, where a model inherits from this: its matches, layers and nodes told by names."""
+
+    def match_layers(
+        self: Matcher,
+        layer_a: LayerLike,
+        layer_b: LayerLike,
+        k: int = DEFAULT_K,
+        *,
+        threshold: float = DEFAULT_THRESHOLD,
+    ) -> Matches:
+        """The best candidates of every open node of two layers, told by name or number; see `mpxgat.matching`."""
+        return match_layers(self, layer_a, layer_b, k, threshold=threshold)
+
+    def match(self: Matcher, layer_a: LayerLike, layer_b: LayerLike, k: int = DEFAULT_K) -> Matches:
+        """As `match_layers`."""
+        return match_layers(self, layer_a, layer_b, k)
+
+    def match_all(self: Matcher, threshold: float = DEFAULT_THRESHOLD, k: int = DEFAULT_K) -> Matches:
+        """Who is who over all layers: one to one, consistent, none below the threshold; see `mpxgat.matching`."""
+        return match_all(self, threshold, k)
+
+
 def check_two_layers(graph: MultiplexGraph, pairs: NDArray[np.integer[Any]]) -> None:
     """SettingError if both nodes of one of the (k, 2) pairs are in one layer."""
     layers = graph.node_layer[pairs]
@@ -126,6 +155,20 @@ class Outcome:
     outdone: int
     no_candidate: int
 
+    def plotted(self) -> list[dict[str, Any]]:
+        """The parts of a bar: pair, outcome, nodes, and place from left to right."""
+        counts = {
+            "matched": self.matched,
+            "below threshold": self.below_threshold,
+            "outdone": self.outdone,
+            "no candidate": self.no_candidate,
+        }
+        pair = pair_label(self.layer_a, self.layer_b)
+        return [
+            {"pair": pair, "outcome": outcome, "nodes": nodes, "place": place}
+            for place, (outcome, nodes) in enumerate(counts.items())
+        ]
+
 
 @dataclass(frozen=True)
 class Lower:
@@ -142,8 +185,8 @@ class Lower:
 
 
 @dataclass(frozen=True, eq=False)
-class Matches:
-    """Candidates for nodes, and which of them are matches.
+class Matches(Tabular):
+    """Candidates for nodes, and which of them are matches. Notebooks show the first of them.
 
     pairs           (k, 2) a node and its candidate, in another layer
     probability     (k,) that the two are one unit, as the matcher gives it; a match that only follows from others by
@@ -177,6 +220,30 @@ class Matches:
     def __len__(self) -> int:
         return len(self.pairs)
 
+    def __repr__(self) -> str:
+        layers = {*np.unique(self.graph.node_layer[self.pairs]).tolist()}
+        where = listed((self.graph.layers[number] for number in sorted(layers)), 4) or "no layers"
+        rows = f"{len(self):,} pairs, {int(self.chosen.sum()):,} of them matched"
+        return f"<Matches: {rows}, at a threshold of {self.threshold}, in {where}>"
+
+    def plot(self) -> alt.VConcatChart:
+        """A chart of what became of the nodes of every pair of layers, and of the probabilities of their best
+        candidates. It shows in Jupyter, and ``chart.save("name.svg")`` writes it.
+        """
+        layers = self.graph.layers
+        best = self.rank == 1
+        numbers, counts = self.graph.node_layer[self.pairs[best, 0]], []
+        for number in np.unique(numbers).tolist():
+            count, ends = np.histogram(self.probability[best][numbers == number], np.arange(_BINS + 1) / _BINS)
+            counts += [
+                {"layer": layers[number], "low": low, "high": high, "nodes": nodes}
+                for low, high, nodes in zip(ends.tolist(), ends[1:].tolist(), count.tolist(), strict=False)
+                if nodes
+            ]
+        largest = sorted(self.outcomes, key=lambda outcome: -outcome.open_nodes)[:_SHOWN_PAIRS]
+        rows = [row for outcome in self.outcomes if outcome in largest for row in outcome.plotted()]
+        return outcomes_and_probabilities(layers, rows, counts, self.threshold)
+
     def head(self, rows: int) -> Matches:
         """The first rows; outcomes and notes stay those of all."""
         return self._rows(np.arange(min(rows, len(self))))
@@ -207,23 +274,30 @@ class Matches:
 
 
 def match_layers(
-    matcher: Matcher, layer_a: int, layer_b: int, k: int = DEFAULT_K, *, threshold: float = DEFAULT_THRESHOLD
+    matcher: Matcher,
+    layer_a: LayerLike,
+    layer_b: LayerLike,
+    k: int = DEFAULT_K,
+    *,
+    threshold: float = DEFAULT_THRESHOLD,
 ) -> Matches:
     """The best ``k`` candidates in ``layer_b`` of every open node of ``layer_a``, node by node, best first.
 
-    ``chosen`` are those of the best one-to-one assignment of the two layers; one that ranks behind the k-th is listed
-    as well. Matches with other layers are not looked at: `match_all` does that.
+    Layers are told by their names or their numbers, from 0. ``chosen`` are those of the best one-to-one assignment of
+    the two layers; one that ranks behind the k-th is listed as well. Matches with other layers are not looked at:
+    `match_all` does that.
     """
     graph = matcher.graph
     _check(graph, k, threshold)
-    if layer_a == layer_b:
+    first, second = graph.layer_index(layer_a), graph.layer_index(layer_b)
+    if first == second:
         raise SettingError("the two layers to match are one and the same, expected two different ones")
     units = KnownUnits.of(graph)
-    layers = (min(layer_a, layer_b), max(layer_a, layer_b))
+    layers = (min(first, second), max(first, second))
     candidates = _candidates(matcher, units, layers, k)
     chosen = assign(candidates.pairs, candidates.probability, threshold)
-    result = _outcome(graph, units, (layer_a, layer_b), candidates, candidates.pairs[chosen], threshold)
-    pairs = candidates.pairs if layer_a < layer_b else candidates.pairs[:, ::-1]
+    result = _outcome(graph, units, (first, second), candidates, candidates.pairs[chosen], threshold)
+    pairs = candidates.pairs if first < second else candidates.pairs[:, ::-1]
     ranked = rank_by_node(pairs[:, 0], candidates.probability)
     rows = ranked.order[(ranked.rank <= k)[ranked.order] | chosen[ranked.order]]
     return Matches(

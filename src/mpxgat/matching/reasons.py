@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mpxgat.graph import describe
+from mpxgat.tabular import Tabular, html_of
 
 if TYPE_CHECKING:  # matches are explained, and matchers explain
     from mpxgat.matching.match import Matcher, Matches
@@ -31,7 +32,7 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Tabular):
     """Why a pair has its probability: ``base`` (log-odds before any evidence) and the reasons add up to ``score``."""
 
     first: int
@@ -40,6 +41,16 @@ class Explanation:
     base: float
     reasons: tuple[Reason, ...]
     score: float
+
+    def to_table(self) -> pa.Table:
+        """Columns reason, finding, contribution (log-odds, which add up to the score); the first row is the base."""
+        base = Reason("before any evidence", "", self.base)
+        rows = [(one.label, one.finding, one.contribution) for one in (base, *self.reasons)]
+        names = ("reason", "finding", "contribution")
+        return pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+
+    def _repr_html_(self) -> str:
+        return html_of(self.to_table(), f"p = {self.probability:.3f}, log-odds {self.score:+.2f}")
 
 
 def unexplained(pairs: NDArray[np.integer[Any]]) -> list[Explanation]:

@@ -20,19 +20,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mpxgat.errors import GraphError, quoted
-from mpxgat.graph import MultiplexGraph
+from mpxgat.graph import LayerLike, MultiplexGraph, NodeLike
 from mpxgat.io.arrays import Arrays
-from mpxgat.matching.match import (
-    DEFAULT_K,
-    DEFAULT_THRESHOLD,
-    Candidates,
-    Matches,
-    check_two_layers,
-    layer_pairs,
-    match_all,
-    match_layers,
-    no_candidates,
-)
+from mpxgat.matching.match import Candidates, MatchesLayers, check_two_layers, layer_pairs, no_candidates
 from mpxgat.matching.reasons import Explanation, unexplained
 from mpxgat.matching.similarities import Between, SimilarityMatching
 from mpxgat.models.base import Model, Positions, Scores, Settings
@@ -159,7 +149,7 @@ class PropagationSettings(Settings):
 # ---- models of this kind -------------------------------------------------------------------------------------------
 
 
-class AlignmentModel(Model):
+class AlignmentModel(MatchesLayers, Model):
     """A model that gives every pair of layers a matrix of similarities, kept in single precision; no chance in it.
 
     The seed only chooses the known units on which matches are calibrated. That takes one to five further fits, so it
@@ -179,7 +169,7 @@ class AlignmentModel(Model):
     def _numbers(self, pair: LayerPair) -> int:
         """About how many numbers `_align` holds at once."""
 
-    def similarity(self, layer_a: str, layer_b: str) -> Similarity:
+    def similarity(self, layer_a: LayerLike, layer_b: LayerLike) -> Similarity:
         """(n_a, n_b) similarities of all nodes of two layers; GraphError for an unknown or the same layer."""
         a, b = (self.graph.layer_index(layer) for layer in (layer_a, layer_b))
         if a == b:
@@ -197,21 +187,13 @@ class AlignmentModel(Model):
 
     # ---- matching --------------------------------------------------------------------------------------
 
-    def match(self, layer_a: str, layer_b: str, k: int = DEFAULT_K) -> Matches:
-        """The best candidates of every open node of two layers; see `mpxgat.matching`."""
-        return match_layers(self, self.graph.layer_index(layer_a), self.graph.layer_index(layer_b), k)
-
-    def match_all(self, threshold: float = DEFAULT_THRESHOLD, k: int = DEFAULT_K) -> Matches:
-        """Who is who over all layers: one to one, consistent, none below the threshold; see `mpxgat.matching`."""
-        return match_all(self, threshold, k)
-
     def candidates(self, layer_a: int, layer_b: int, k: int) -> Candidates:
         """The k most similar partners of every open node, from both sides, best first."""
         return self._matching.candidates(layer_a, layer_b, k) if self._matching else no_candidates(self.graph)
 
-    def explain(self, first: int, second: int) -> Explanation:
+    def explain(self, first: NodeLike, second: NodeLike) -> Explanation:
         """A pair's similarity and its ranks; SettingError if both nodes are in one layer."""
-        return self.explain_many(np.array([[first, second]], dtype=np.int64))[0]
+        return self.explain_many(self.graph.positions([first, second])[None])[0]
 
     def explain_many(self, pairs: NDArray[np.integer[Any]]) -> list[Explanation]:
         """As `explain`, for (k, 2) pairs."""

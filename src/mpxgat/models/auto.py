@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpxgat.compare import Kind
-from mpxgat.graph import MultiplexGraph
+from mpxgat.graph import MultiplexGraph, NodeLike
 from mpxgat.io.arrays import Arrays
-from mpxgat.matching.match import Candidates, Matches
+from mpxgat.matching.match import Candidates, MatchesLayers
 from mpxgat.matching.reasons import Explanation
 from mpxgat.models.base import EmbeddingModel, Model, Positions, Scores, Settings, Vectors
 from mpxgat.models.evidence import Evidence
@@ -38,7 +38,7 @@ class AutoSettings(Settings):
         return super().to_dict() if self.compare else {}
 
 
-class Auto(Model):
+class Auto(MatchesLayers, Model):
     """Learns `evidence`, which takes `anchored` and `rules` along, and tells links by the one of the three that does so
     best on links hidden again, by the mean of intra and inter AUC. The one setting, ``compare``, names attributes that
     `evidence` compares; `chosen` and `trials` say what it found. Scores are those of the chosen model; matches are
@@ -147,19 +147,11 @@ class Auto(Model):
     def _inter_probability(self, pairs: NDArray[np.int64]) -> Scores:
         return self.matcher._inter_probability(pairs)
 
-    def match(self, layer_a: str, layer_b: str, k: int = 5) -> Matches:
-        """See `Evidence.match`."""
-        return self.matcher.match(layer_a, layer_b, k)
-
-    def match_all(self, threshold: float = 0.9, k: int = 5) -> Matches:
-        """See `Evidence.match_all`."""
-        return self.matcher.match_all(threshold, k)
-
     def candidates(self, layer_a: int, layer_b: int, k: int) -> Candidates:
         """See `Evidence.candidates`."""
         return self.matcher.candidates(layer_a, layer_b, k)
 
-    def explain(self, first: int, second: int) -> Explanation:
+    def explain(self, first: NodeLike, second: NodeLike) -> Explanation:
         """See `Evidence.explain`."""
         return self.matcher.explain(first, second)
 

@@ -12,7 +12,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from mpxgat.errors import GraphError, InputError, SettingError, printable, quoted
@@ -27,6 +28,7 @@ from mpxgat.graph import MultiplexGraph
 from mpxgat.io.arrays import Arrays, graph_from_arrays, graph_to_arrays, read_arrays, write_arrays
 from mpxgat.pairs import PairGrid, PairList, found_among, pair_keys
 from mpxgat.system import is_out_of_memory
+from mpxgat.tabular import Tabular, html_fields, html_of
 from mpxgat.training.parallel import Session
 
 if TYPE_CHECKING:  # models that do not train must not wait for torch
@@ -49,7 +51,19 @@ _WORDS = {"int": "a whole number", "float": "a number", "str": "a text"}
 Scores = NDArray[np.float64]
 Positions = NDArray[np.integer[Any]]
 Vectors = NDArray[np.float32]
-History = dict[str, list[dict[str, float]]]
+
+
+class History(dict[str, list[dict[str, float]]], Tabular):
+    """For every network trained, by its name, a row for each validation."""
+
+    def to_table(self) -> pa.Table:
+        """Columns part, epoch, loss, validation, and further readings; null where a part has no such reading."""
+        rows = [{"part": part, **row} for part, rows in self.items() for row in rows]
+        names = dict.fromkeys(name for row in rows for name in row)
+        return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
+
+    def _repr_html_(self) -> str:
+        return html_of(self.to_table(), f"{len(self):,} networks trained" if self else "no network trained")
 
 
 # ---- settings ------------------------------------------------------------------------------------------------------
@@ -176,6 +190,10 @@ class Model(ABC):
         graph = self._graph
         return made if graph is None else f"<{made} fitted on {graph.n_nodes} nodes in {graph.n_layers} layers>"
 
+    def _repr_html_(self) -> str:
+        tried = {} if self._graph is None else {f"validation AUC of {name}": auc for name, auc in self.trials.items()}
+        return html_fields(repr(self), {**self.settings, "seed": self.seed, **tried})
+
     @property
     def graph(self) -> MultiplexGraph:
         """The graph the model was fitted on; SettingError before `fit`."""
@@ -192,10 +210,20 @@ class Model(ABC):
         }
         return [name for name, is_there in there.items() if is_there and name not in self.reads]
 
-    def fit(self, graph: MultiplexGraph, session: Session | None = None) -> Self:
-        """Learn from a graph; returns the model itself. A session brings checkpoints, progress and processes."""
+    def fit(self, graph: MultiplexGraph, session: Session | None = None, *, progress: bool = False) -> Self:
+        """Learn from a graph; returns the model itself. A session brings checkpoints, reports and processes.
+
+        ``progress`` shows a bar, in a terminal or a notebook; it takes the place of a session's reports.
+        """
+        session = session or Session()
         self._link_curve = None
-        self._learn(graph, session or Session())
+        if progress:
+            from mpxgat.training.progress import watching
+
+            with watching() as watch:
+                self._learn(graph, replace(session, report=watch, stage=watch.stage))
+        else:
+            self._learn(graph, session)
         self._graph = graph
         return self
 
@@ -271,7 +299,7 @@ class Model(ABC):
     @property
     def history(self) -> History:
         """For every network trained, a row for each validation: epoch, loss, validation AUC, further readings."""
-        return {}
+        return History()
 
     def training_summary(self) -> dict[str, Any]:
         """How training went, as plain values for a record; empty where nothing is trained."""
@@ -392,7 +420,7 @@ class EmbeddingModel(Model):
     def history(self) -> History:
         """A row for each validation: epoch, loss, validation AUC, further readings of the model."""
         _ = self.graph
-        return {label: outcome.history for label, outcome in self._outcomes.items()}
+        return History({label: outcome.history for label, outcome in self._outcomes.items()})
 
     def training_summary(self) -> dict[str, Any]:
         """Epochs run, best epoch and its validation AUC for every network trained."""

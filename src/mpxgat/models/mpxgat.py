@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from mpxgat.errors import SettingError, quoted
-from mpxgat.graph import MultiplexGraph
+from mpxgat.graph import MultiplexGraph, NodeLike
 from mpxgat.io.arrays import Arrays
 from mpxgat.models.base import AUTO, FULL, EmbeddingModel, Settings, import_named, importable_name
 from mpxgat.models.mpxgat_parts import (
@@ -268,17 +268,18 @@ class MPXGAT(EmbeddingModel):
         batches = {part.label: {"batch": FULL if part.batch is None else part.batch} for part in self._parts}
         return {"parts": {label: batches[label] | numbers for label, numbers in parts.items()}, "beta": self.beta}
 
-    def attention(self, node: int) -> dict[str, Attention]:
+    def attention(self, node: NodeLike) -> dict[str, Attention]:
         """Whom a node listens to, "horizontal" and "vertical": sender (itself too) and weights (blocks, heads).
 
         Nobody horizontally where no horizontal network was trained.
         """
-        number = int(self.graph.node_layer[node])
+        position = self.graph.index(node)
+        number = int(self.graph.node_layer[position])
         start = int(self.graph.layer_start[number])
-        within = self._heard_by(number, node - start) if len(self._parts) > 1 else []
+        within = self._heard_by(number, position - start) if len(self._parts) > 1 else []
         return {
             "horizontal": [(start + sender, weights) for sender, weights in within],
-            "vertical": self._heard_by(len(self._parts) - 1, node),
+            "vertical": self._heard_by(len(self._parts) - 1, position),
         }
 
     def attention_by_part(self) -> Iterator[tuple[str, Neighbourhood, tuple[Tensor, ...]]]:

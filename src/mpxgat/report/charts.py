@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from mpxgat.errors import MissingExtraError
+from mpxgat.plots import COLOURS as _CATEGORIES
 
 Value = str | int | float | bool | None
 Row = Mapping[str, Value]
@@ -28,10 +29,6 @@ _FAINT = "#80808018"
 # Text and axes have the colour of the text around them, so one drawing is right in light, in dark and in print.
 _INK = "currentColor"
 _GRID = "#80808038"
-_CATEGORIES = (
-    ACCENT, "#e07b1f", "#2a9d5c", "#c9518f", "#8a6fd1", "#b58900",
-    "#1aa6b7", "#d1495b", "#7c8a99", "#8f6a4e", "#5b8c2a", "#6a6ad6",
-)  # fmt: skip
 _CONFIG: Mapping[str, Any] = {
     "background": "transparent",
     "aria": False,  # the figure's own label is read, not thousands of marks

@@ -145,6 +145,10 @@ def _silent(part: str, report: EpochReport) -> None:
     return None
 
 
+def _no_stage(name: str) -> None:
+    return None
+
+
 @dataclass(frozen=True)
 class Session:
     """How a model is trained this time; none of it changes what comes out.
@@ -152,6 +156,7 @@ class Session:
     checkpoints     folder for the states of parts in training, or None
     identity        what is trained, as texts: a checkpoint of something else is refused
     save_every      seconds between two saves; what a kill costs at most, and an epoch
+    stage           called when work without epochs begins, with its name
     engine          trains independent parts side by side
     """
 
@@ -160,6 +165,7 @@ class Session:
     report: Report = _silent
     engine: Engine = THIS_PROCESS
     save_every: float = 20.0
+    stage: Callable[[str], None] = _no_stage
 
     def checkpoint(self, part: str, **notes: str) -> Checkpoint | None:
         """The place for one part's state; ``notes`` belong to the identity of what is trained."""

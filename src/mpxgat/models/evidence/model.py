@@ -23,9 +23,9 @@ from mpxgat import __version__
 from mpxgat.build import with_inter_links
 from mpxgat.compare import Comparison, Kind
 from mpxgat.errors import SettingError, quoted
-from mpxgat.graph import MultiplexGraph
+from mpxgat.graph import MultiplexGraph, NodeLike
 from mpxgat.io.arrays import Arrays
-from mpxgat.matching.match import Candidates, Matches, check_two_layers, match_all, match_layers, no_candidates
+from mpxgat.matching.match import Candidates, MatchesLayers, check_two_layers, no_candidates
 from mpxgat.matching.reasons import Explanation, unexplained
 from mpxgat.models.base import Model, Positions, Scores, Settings, Vectors
 from mpxgat.models.evidence import inter_features, linear, surroundings, walks
@@ -132,7 +132,7 @@ class EvidenceSettings(Settings):
         return replace(plain, feature_fraction=0.5, random_thresholds=False)
 
 
-class Evidence(Model):
+class Evidence(MatchesLayers, Model):
     """Structural features weighed by boosted trees. The settings are those of `EvidenceSettings`.
 
     >>> import mpxgat as mx
@@ -288,11 +288,13 @@ class Evidence(Model):
         self._embedded = Embedded.of(anchored) if anchored else None
         within, across = (partial(_vectors, anchored, number) for number in (0, 1))  # workers need no more of us
         self._attributes = Attributes.of(graph, self._settings.compare)
+        session.stage("who is who")
         inter = self._learn_inter(graph, across, session.engine)
         self._rounds, self._others = (inter.rounds, inter.others) if inter else ((), None)
         self._joint = inter.joint if inter else None
         self._recall = inter.recall if inter else None
         self._recall_by = dict(inter.recall_by) if inter else {}
+        session.stage("links within layers")
         intra = learn_intra(graph, self._settings, self.seed, within, session.engine, self._attributes)
         self._intra_classifier = intra.classifier if intra else None
         self._validation = {
@@ -440,25 +442,17 @@ class Evidence(Model):
 
     # ---- matching --------------------------------------------------------------------------------------
 
-    def match(self, layer_a: str, layer_b: str, k: int = 5) -> Matches:
-        """The best candidates of every open node of two layers, at most those looked at; see `mpxgat.matching`."""
-        return match_layers(self, self.graph.layer_index(layer_a), self.graph.layer_index(layer_b), k)
-
-    def match_all(self, threshold: float = 0.9, k: int = 5) -> Matches:
-        """Who is who over all layers: one to one, consistent, none below the threshold; see `mpxgat.matching`."""
-        return match_all(self, threshold, k)
-
     def candidates(self, layer_a: int, layer_b: int, k: int) -> Candidates:
         """The best k partners of every open node, from both sides, best first."""
         graph, matching = self.graph, self._seen.matching
         return no_candidates(graph) if matching is None else matching.candidates(layer_a, layer_b, k)
 
-    def explain(self, first: int, second: int) -> Explanation:
+    def explain(self, first: NodeLike, second: NodeLike) -> Explanation:
         """Why the pair has its probability; reasons are sums over related features.
 
         SettingError if both nodes are in one layer.
         """
-        (found,) = self.explain_many(np.array([[first, second]], dtype=np.int64))
+        (found,) = self.explain_many(self.graph.positions([first, second])[None])
         matching = self._seen.matching
         return found if matching is None else matching.with_names(found)
 
