@@ -12,7 +12,7 @@ import typer
 from mpxgat.cli import benchmark
 from mpxgat.cli.audit import audit
 from mpxgat.cli.check_model import check_model
-from mpxgat.cli.convert import convert
+from mpxgat.cli.convert import SeveralNodes, convert
 from mpxgat.cli.datasets import datasets
 from mpxgat.cli.demo import demo
 from mpxgat.cli.embed import embed
@@ -46,7 +46,7 @@ for verb in (
     info, convert, split, train, embed, predict, match, explain, explore, evaluate, report, record, results, tune,
     audit, check_model, datasets, demo,
 ):  # fmt: skip
-    app.command(verb.__name__.replace("_", "-"))(verb)
+    app.command(verb.__name__.replace("_", "-"), cls=SeveralNodes if verb is convert else None)(verb)
 app.add_typer(benchmark.app, name="benchmark")
 
 

@@ -36,7 +36,7 @@ from mpxgat.io.lists import (
     read_table_rows,
     weights_of,
 )
-from mpxgat.io.registry import Names, check_spelling
+from mpxgat.io.registry import Format, Names, check_spelling
 from mpxgat.io.tables import attributes_of, features_of
 from mpxgat.io.workbooks import is_workbook, split_sheet
 from mpxgat.pairs import arcs_of, pick_weight
@@ -126,8 +126,10 @@ def assemble(
     columns = columns or {}
     places = [Path(path) for path in paths]
     layers = _layer_names(places, names)
+    _check_number_of_lists(places, len(nodes))
     links = [_read_links(place, columns, encoding, directed=directed) for place in places]
-    listed_nodes = _read_nodes([Path(path) for path in nodes], links, columns, encoding)
+    rest = iter([_nodes_in(Path(path), columns, encoding) for path in nodes])
+    listed_nodes = [next(rest, None) if each.nodes is None else each.nodes for each in links]
     graph = _build(layers, links, listed_nodes, only_declared=bool(nodes))
     check_spelling(graph, places[0].parent)
     known = None
@@ -153,6 +155,22 @@ def _layer_names(places: Sequence[Path], names: Sequence[str] | None) -> list[st
     return layers
 
 
+def _check_number_of_lists(places: Sequence[Path], n_nodes: int) -> None:
+    """SettingError unless there are as many lists of nodes as of edges, or none."""
+    lists = sum(_graph_format(place) is None for place in places)
+    if n_nodes and n_nodes != lists:
+        raise SettingError(
+            f"{n_nodes} lists of nodes for {lists} files, expected one for each, or none"
+            f"{'; GraphML and GEXF files list their nodes themselves' if lists < len(places) else ''}; "
+            "write mpxgat convert A.csv B.csv --nodes NODES_A.csv NODES_B.csv: the files of links first"
+        )
+
+
+def _graph_format(place: Path) -> Format | None:
+    """The format of a file that holds nodes and links; None for a list."""
+    return _GRAPH_FILES.get(Path(place.name.lower().removesuffix(".gz")).suffix)
+
+
 def _called(place: Path) -> str:
     return split_sheet(place)[1] or stem_of(place) if is_workbook(place) else stem_of(place)
 
@@ -176,9 +194,8 @@ def _check_names(columns: Names, layouts: Sequence[Layout]) -> None:
 
 
 def _read_links(path: Path, columns: Names, encoding: str | None, *, directed: bool) -> LayerLinks:
-    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    if suffix in _GRAPH_FILES:
-        return _links_of_graph(_GRAPH_FILES[suffix].read(path), path)
+    if form := _graph_format(path):
+        return _links_of_graph(form.read(path), path)
     layout = links_layout(read_rows(path, encoding), columns)
     rows = layout.rows
     source, target = (rows.fields[layout.places[role]] for role in ("source", "target"))
@@ -193,7 +210,9 @@ def _links_of_graph(graph: MultiplexGraph, path: Path) -> LayerLinks:
             "convert this file alone",
             path,
         )
-    ends, row = (graph.intra, np.arange(graph.n_intra)) if graph.intra_arcs is None else _arcs(graph)
+    ends, row = graph.intra, np.arange(graph.n_intra)
+    if graph.intra_arcs is not None:
+        ends, row = arcs_of(graph.intra, graph.intra_arcs)
     weight = pick_weight(graph.intra_weight, row)
 
     def error(message: str, row: int) -> InputError:
@@ -218,26 +237,7 @@ def _links_of_graph(graph: MultiplexGraph, path: Path) -> LayerLinks:
     )
 
 
-def _arcs(graph: MultiplexGraph) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    return arcs_of(graph.intra, graph.intra_arcs)
-
-
 # ---- nodes ---------------------------------------------------------------------------------------------
-
-
-def _read_nodes(
-    paths: Sequence[Path], links: Sequence[LayerLinks], columns: Names, encoding: str | None
-) -> list[LayerNodes | None]:
-    """For each layer the nodes that a list, or the file of its links, has."""
-    lists = sum(each.nodes is None for each in links)
-    if paths and len(paths) != lists:
-        raise SettingError(
-            f"{len(paths)} lists of nodes for {lists} files, expected one for each, or none"
-            f"{'; GraphML and GEXF files list their nodes themselves' if lists < len(links) else ''}; "
-            "mpxgat convert A.csv B.csv --nodes NODES_A.csv NODES_B.csv: first the files of links"
-        )
-    rest = iter([_nodes_in(path, columns, encoding) for path in paths])
-    return [next(rest, None) if each.nodes is None else each.nodes for each in links]
 
 
 def _nodes_in(path: Path, columns: Names, encoding: str | None) -> LayerNodes:

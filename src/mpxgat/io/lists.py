@@ -40,7 +40,7 @@ from mpxgat.io.columns import (
 from mpxgat.io.csv_tables import ENCODING_ADVICE, CsvTable, read_csv_rows
 from mpxgat.io.files import read_encoded
 from mpxgat.io.registry import Names
-from mpxgat.io.workbooks import is_workbook, read_sheet
+from mpxgat.io.workbooks import SheetRows, is_workbook, read_sheet
 
 LINK_ROLES = ("source", "target", "weight")
 NODE_ROLES = ("id",)
@@ -137,6 +137,13 @@ def _say_what_comments_hold(content: bytes, separator: str, path: Path) -> None:
         warn_of_data(f"{len(rows)} line(s) that begin with # or % are taken for comments, such as {example}", path)
 
 
+def how_read(rows: Columns) -> str:
+    """What a list was read as, in words."""
+    if isinstance(rows, SheetRows):
+        return f"the sheet {quoted(rows.sheet)} of a workbook"
+    return f"{rows.encoding} text, {_IN_WORDS.get(rows.delimiter, 'separated by blanks')}"
+
+
 # ---- links ---------------------------------------------------------------------------------------------
 
 
@@ -202,7 +209,7 @@ def _ends_by_words(first: Sequence[str]) -> dict[str, int] | None:
 
 def _unknown_links(rows: Columns, first: Sequence[str]) -> InputError:
     count = "1 column" if len(first) == 1 else f"{len(first)} columns"
-    how = f" {_IN_WORDS[rows.delimiter]}" if rows.delimiter in _IN_WORDS else ""
+    how = f" {_IN_WORDS[rows.delimiter]}" if rows.delimiter in _IN_WORDS and len(first) > 1 else ""
     more = ""
     if len(first) > 1:
         more = (
