@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from mpxgat.cli.output import print_fields, print_table
-from mpxgat.errors import listed, quoted
+from mpxgat.errors import listed, printable, quoted
 
 if TYPE_CHECKING:
     from mpxgat.graph import MultiplexGraph
@@ -62,7 +62,7 @@ def _print_links(links: LayerLinks, assembly: Assembly, number: int) -> None:
 
 
 def _dropped(layout: Layout, reasons: Sequence[str]) -> dict[str, str]:
-    columns = [f"the column(s) {listed(layout.passed_over, 20)}, which nothing is asked of"]
+    columns = [f"the column(s) {listed(layout.passed_over, 20)}, which have no role"]
     return {"dropped": "; ".join([*reasons, *(columns if layout.passed_over else [])]) or "nothing"}
 
 
@@ -100,7 +100,7 @@ def _print_network(graph: MultiplexGraph) -> None:
 
 
 def _print_heading(text: str) -> None:
-    typer.echo(f"\n{text}")
+    typer.echo(f"\n{printable(text, 400)}")
 
 
 def _links_and_arcs(graph: MultiplexGraph, layer: str) -> tuple[int, int]:

@@ -22,6 +22,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ Links = tuple[NDArray[np.int64], NDArray[np.float64] | None]
 LAYERS = ("a", "b")
 NPZ_ROLES = ("edge_index1", "edge_index2", "pos_pairs", "test_pairs", "x1", "x2")
 MAT_ROLES = ("A1", "A2", "gnd", "N1", "N2", "H")
+_HIDDEN, _PRIOR = "test_pairs", "H"
 _MOST_ARRAYS = 1000
 _MAT_HEADER, _COMPRESSED = 128, 15
 
@@ -52,18 +54,19 @@ def read_npz(
     """The two networks in an .npz file, with the known pairs as inter links."""
     no_encoding("a .npz file", encoding)
     arrays = _npz_arrays(path, columns or {})
-    first, second = (_edge_index(_required(arrays, name, path), name, path) for name in NPZ_ROLES[:2])
-    if "test_pairs" in arrays:
-        hidden = len(_pairs(arrays["test_pairs"], "test_pairs", path))
-        warn_of_data(f"test_pairs are left out: {hidden} pair(s) that are to be found are no part of a network", path)
-    known = _pairs(arrays["pos_pairs"], "pos_pairs", path) if "pos_pairs" in arrays else _no_pairs()
+    arrays.say_what_is_passed_over(NPZ_ROLES)
+    first, second = (_edge_index(arrays.required(name), name, path) for name in NPZ_ROLES[:2])
+    hidden = _pairs(arrays.get(_HIDDEN), _HIDDEN, path)
+    if len(hidden):
+        warn_of_data(f"{_HIDDEN} left out: {len(hidden)} pair(s) that are to be found are no part of a network", path)
+    known = _pairs(arrays.get("pos_pairs"), "pos_pairs", path)
     features = [_matrix(arrays.get(name), name, path) for name in ("x1", "x2")]
     return _graph(path, ((first, None), (second, None)), NPZ_ROLES[:2], (known, "pos_pairs"), features, 0, directed)
 
 
-def read_pairs_of(path: Path, name: str = "test_pairs") -> NDArray[np.int64]:
+def read_pairs_of(path: Path, name: str = _HIDDEN) -> NDArray[np.int64]:
     """(h, 2) pairs of numbers in an .npz file, of the first and of the second network; ids are these numbers."""
-    return _pairs(_required(_npz_arrays(path, {name: (name,)}), name, path), name, path)
+    return _pairs(_npz_arrays(path, {}).required(name), name, path)
 
 
 def read_mat(
@@ -72,10 +75,11 @@ def read_mat(
     """The two networks in a .mat file, with who is who as inter links."""
     no_encoding("a .mat file", encoding)
     arrays = _mat_arrays(path, columns or {})
-    if "H" in arrays:
-        warn_of_data("H is passed over: a prior guess of who is who is no known pair", path)
-    matrices = [_adjacency(_required(arrays, name, path), name, path, directed=directed) for name in MAT_ROLES[:2]]
-    known = _pairs(arrays["gnd"], "gnd", path) - 1 if "gnd" in arrays else _no_pairs()
+    arrays.say_what_is_passed_over(MAT_ROLES)
+    if _PRIOR in arrays.of_role:
+        warn_of_data(f"{_PRIOR} is passed over: a prior guess of who is who is no known pair", path)
+    matrices = [_adjacency(arrays.required(name), name, path, directed=directed) for name in MAT_ROLES[:2]]
+    known = _pairs(arrays.get("gnd"), "gnd", path) - 1
     features = [_matrix(arrays.get(name), name, path) for name in ("N1", "N2")]
     sizes = [matrix.shape[0] for matrix in matrices]
     links = [_entries(matrix) for matrix in matrices]
@@ -151,16 +155,6 @@ def _features(features: Sequence[NDArray[np.float32] | None], path: Path) -> Fea
 # ---- what the arrays must be ---------------------------------------------------------------------------
 
 
-def _required(arrays: Mapping[str, Any], name: str, path: Path) -> Any:
-    if name not in arrays:
-        raise InputError(f"no array {quoted(name)}; the arrays are {listed(arrays['']) or 'none'}", path)
-    return arrays[name]
-
-
-def _no_pairs() -> NDArray[np.int64]:
-    return np.empty((0, 2), dtype=np.int64)
-
-
 def _edge_index(array: NDArray[Any], name: str, path: Path) -> NDArray[np.int64]:
     """(m, 2) links of a list that lies or stands; two rows and two columns lie, as in PyTorch Geometric."""
     if array.ndim != 2 or 2 not in array.shape:
@@ -169,10 +163,10 @@ def _edge_index(array: NDArray[Any], name: str, path: Path) -> NDArray[np.int64]
 
 
 def _pairs(array: Any, name: str, path: Path) -> NDArray[np.int64]:
-    """(k, 2) pairs, which may lie on their side if that cannot be mistaken."""
-    array = np.asarray(array)
+    """(k, 2) pairs, which may lie on their side if that cannot be mistaken; none if there is no array."""
+    array = np.zeros((0, 2)) if array is None else np.asarray(array)
     if not array.size:
-        return _no_pairs()
+        return np.empty((0, 2), dtype=np.int64)
     if array.ndim == 2 and array.shape[0] == 2 and array.shape[1] != 2:
         array = array.T
     if array.ndim != 2 or array.shape[1] != 2:
@@ -217,6 +211,8 @@ def _adjacency(matrix: Any, name: str, path: Path, *, directed: bool) -> sparse.
         _check_sparse(matrix, name, path)
         check_filled(matrix.shape[0], 1, matrix.nnz * 8, path)
     entries = sparse.coo_array(sparse.csr_array(matrix).astype(np.float64))
+    if not np.isfinite(entries.data).all():
+        raise InputError(f"{name} holds an entry that is not finite, expected weights", path)
     if not directed and (sparse.csr_array(entries) != sparse.csr_array(entries.T)).nnz:
         warn_of_data(f"{name} is not symmetric: read as undirected, the larger weight stays; --directed keeps it", path)
     return entries
@@ -239,8 +235,33 @@ def _entries(matrix: sparse.coo_array) -> Links:
 # ---- files ---------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Arrays:
+    """The names of the arrays in a file, those that have a role, and the names of the others."""
+
+    path: Path
+    found: Sequence[str]
+    of_role: Mapping[str, Any]
+    others: Sequence[str]
+
+    def get(self, role: str) -> Any:
+        """The array of a role, None if there is none."""
+        return self.of_role.get(role)
+
+    def required(self, role: str) -> Any:
+        """The array of a role; InputError if there is none."""
+        if role not in self.of_role:
+            raise InputError(f"no array {quoted(role)}; the arrays are {listed(self.found) or 'none'}", self.path)
+        return self.of_role[role]
+
+    def say_what_is_passed_over(self, roles: Sequence[str]) -> None:
+        """A note if there are arrays without a role."""
+        if self.others:
+            warn_of_data(f"arrays passed over: {listed(self.others)}; {', '.join(roles)} are read", self.path)
+
+
 def _chosen(found: Sequence[str], roles: Sequence[str], columns: Names, path: Path) -> dict[str, str]:
-    """For each role the array that has it; what has none is said."""
+    """For each role the array that has it."""
     check_roles(columns, roles)
     chosen = {}
     for role in roles:
@@ -250,51 +271,42 @@ def _chosen(found: Sequence[str], roles: Sequence[str], columns: Names, path: Pa
             chosen[role] = name
         elif role in columns:
             raise InputError(f"no array {listed(names)} ({role}); the arrays are {listed(found) or 'none'}", path)
-    others = [name for name in found if name not in chosen.values() and not name.startswith("__")]
-    if others and len(chosen) >= 2:
-        warn_of_data(f"arrays passed over: {listed(others)}; {', '.join(roles)} are read", path)
     return chosen
 
 
-def _npz_arrays(path: Path, columns: Names) -> dict[str, Any]:
+def _npz_arrays(path: Path, columns: Names) -> _Arrays:
     content = read_bytes(path)
-
-    def load() -> dict[str, Any]:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            parts = archive.infolist()
-        total, most = sum(part.file_size for part in parts), most_unpacked(len(content))
-        if total > most or len(parts) > _MOST_ARRAYS:
-            raise InputError(
-                f"{len(content)} bytes unpack to {len(parts)} arrays of {total} bytes, expected at most {most}", path
-            )
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            chosen = _chosen(file.files, NPZ_ROLES, columns, path)
-            return {"": file.files} | {role: file[name] for role, name in chosen.items()}
-
-    return _guarded(load, path, "an .npz file of plain arrays")
+    expected = "an .npz file of plain arrays"
+    parts = _guarded(lambda: zipfile.ZipFile(io.BytesIO(content)).infolist(), path, expected)
+    total, most = sum(part.file_size for part in parts), most_unpacked(len(content))
+    if total > most or len(parts) > _MOST_ARRAYS:
+        raise InputError(
+            f"{len(content)} bytes unpack to {len(parts)} arrays of {total} bytes, expected at most {most}", path
+        )
+    file = _guarded(lambda: np.load(io.BytesIO(content), allow_pickle=False), path, expected)
+    found = _guarded(lambda: list(file.files), path, expected)
+    chosen = _chosen(found, NPZ_ROLES, columns, path)
+    arrays = _guarded(lambda: {role: file[name] for role, name in chosen.items()}, path, expected)
+    return _Arrays(path, found, arrays, [name for name in found if name not in chosen.values()])
 
 
-def _mat_arrays(path: Path, columns: Names) -> dict[str, Any]:
+def _mat_arrays(path: Path, columns: Names) -> _Arrays:
+    from scipy import io as scipy_io
+
     content = read_bytes(path)
     _check_mat(content, path)
-
-    def load() -> dict[str, Any]:
-        from scipy import io as scipy_io
-
-        found = [name for name, _, _ in scipy_io.whosmat(io.BytesIO(content))]
-        chosen = _chosen(found, MAT_ROLES, columns, path)
-        wanted = [name for role, name in chosen.items() if role != "H"]
-        arrays = scipy_io.loadmat(io.BytesIO(content), variable_names=wanted)
-        return {"": found} | {role: arrays.get(name) for role, name in chosen.items()}
-
-    return _guarded(load, path, "a .mat file")
+    expected = "a .mat file"
+    found = _guarded(lambda: [name for name, _, _ in scipy_io.whosmat(io.BytesIO(content))], path, expected)
+    chosen = _chosen(found, MAT_ROLES, columns, path)
+    wanted = [name for role, name in chosen.items() if role != _PRIOR]
+    arrays = _guarded(lambda: scipy_io.loadmat(io.BytesIO(content), variable_names=wanted), path, expected)
+    of_role = {role: arrays.get(name) for role, name in chosen.items()}
+    return _Arrays(path, found, of_role, [name for name in found if name not in chosen.values()])
 
 
-def _guarded(load: Callable[[], dict[str, Any]], path: Path, expected: str) -> dict[str, Any]:
+def _guarded(load: Callable[[], Any], path: Path, expected: str) -> Any:
     try:
         return load()
-    except InputError:
-        raise
     except Exception as problem:  # whatever a file from strangers does to the library; also a size it only claims
         raise InputError(f"cannot be read as {expected} ({printable(problem, 200)})", path) from None
 

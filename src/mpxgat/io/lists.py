@@ -47,8 +47,8 @@ NODE_ROLES = ("id",)
 ANCHOR_ROLES = ("a", "b", "layer_a", "layer_b")
 _SOURCE, _TARGET, _WEIGHT = LINK_ROLES
 _ID = "id"
-# Of a file that is a whole network: tables, GraphML and GEXF, pairs of networks to be aligned.
-_ROLES_ELSEWHERE = ("layer", "source_layer", "target_layer", "directed", "unit", *NPZ_ROLES, *MAT_ROLES)
+# Further ones of a file that is a whole network, a table or GraphML; arrays of .npz and .mat are called by their names.
+_TABLE_ROLES = ("layer", "source_layer", "target_layer", "directed", "unit")
 
 _MOST_COLUMNS = 100_000
 _COMMENT = re.compile(rb"(?m)^[ \t]*[#%].*$")
@@ -288,7 +288,7 @@ def read_anchors(rows: Columns, names: Names, graph: MultiplexGraph) -> Anchors:
     """The pairs in a list of who is who; InputError names the line of a node that is not in the graph."""
     first, places, mapped, header = _mapped(rows, names, ANCHOR_ROLES)
     columns = [place for place, name in enumerate(first) if name in graph.layers]
-    by_layer = not places and len(columns) >= 2 and not _are_nodes([first[k] for k in columns[:2]], graph)
+    by_layer = not places and _are_names_of_layers(first, columns, graph)
     if by_layer:
         layout = Layout(rows.below_header(), tuple(first), {first[place]: place for place in columns})
     elif places:
@@ -315,7 +315,7 @@ def _anchors_by_place(rows: Columns, first: Sequence[str], graph: MultiplexGraph
         with_layers = len(first) == 4
         below = without_header(rows, (0, 2) if with_layers else (0, 1), (1, 3) if with_layers else (), recurring=False)
         if below.header_rows == 0 and len(rows) > 1 and _is_no_pair(first, graph):
-            if [name.lower() for name in first] != ["a", "b"]:
+            if tuple(first) != ANCHOR_ROLES[:2]:
                 warn_of_data(f"the first row, {listed(first)}, is taken for a header, as it names no nodes", rows.path)
             below = rows.below_header()
         return Layout(below, tuple(first) if below.header_rows else None, places)
@@ -336,14 +336,19 @@ def _anchors_by_place(rows: Columns, first: Sequence[str], graph: MultiplexGraph
 
 
 def _is_no_pair(first: Sequence[str], graph: MultiplexGraph) -> bool:
-    """Whether a row names no layer, or no node, that the graph has."""
+    """Whether a row names no layer, or no node, that the graph has; or is 'a b', which is no pair of nodes."""
     if len(first) == 4:
         return not {first[1], first[3]} & {*graph.layers}
-    return not any(_is_node(text, layer, graph) for layer, text in enumerate(first))
+    known = [_is_node(text, layer, graph) for layer, text in enumerate(first)]
+    return not (all(known) if tuple(first) == ANCHOR_ROLES[:2] else any(known))
 
 
-def _are_nodes(texts: Sequence[str], graph: MultiplexGraph) -> bool:
-    return all(any(_is_node(text, layer, graph) for layer in range(graph.n_layers)) for text in texts)
+def _are_names_of_layers(first: Sequence[str], columns: Sequence[int], graph: MultiplexGraph) -> bool:
+    """Whether a first row calls two columns or more by layers, rather than being a row 'node layer node layer'."""
+    names = {first[place] for place in columns}
+    if len(columns) < 2 or len(names) < len(columns) or (len(first) == 4 and list(columns) == [1, 3]):
+        return False
+    return not all(any(_is_node(text, layer, graph) for layer in range(graph.n_layers)) for text in names)
 
 
 def _is_node(text: str, layer: int, graph: MultiplexGraph) -> bool:
@@ -401,7 +406,7 @@ def _pairs_by_layer(layout: Layout, graph: MultiplexGraph) -> Anchors:
 
 def parse_columns(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """What ``--columns source=follower,target=followed`` says; a name may hold commas, a role may come again."""
-    roles = dict.fromkeys((*LINK_ROLES, *NODE_ROLES, *ANCHOR_ROLES, *_ROLES_ELSEWHERE))
+    roles = {*LINK_ROLES, *NODE_ROLES, *ANCHOR_ROLES, *_TABLE_ROLES, *NPZ_ROLES, *MAT_ROLES}
     names: dict[str, tuple[str, ...]] = {}
     for text in texts:
         for piece in re.split(r",(?=\s*\w+\s*=)", text):
@@ -411,7 +416,7 @@ def parse_columns(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
             if role not in roles:
                 raise SettingError(
                     f"--columns {quoted(piece)}: no role {quoted(role)}; roles are {', '.join(LINK_ROLES)} of links, "
-                    f"id of nodes, {', '.join(ANCHOR_ROLES)} of anchors, and {', '.join(_ROLES_ELSEWHERE)}"
+                    f"id of nodes, {', '.join(ANCHOR_ROLES)} of anchors, {', '.join(_TABLE_ROLES)} of whole networks"
                 )
             names[role] = (*names.get(role, ()), name)
     return names
