@@ -125,7 +125,7 @@ def test_bad_arrays_are_named(tmp_path: Path, arrays: dict[str, np.ndarray], sai
         ({"gnd": np.array([[0, 1]])}, "gnd names node 0, expected numbers from 1 to 3"),
         ({"gnd": np.array([[3, 3]])}, "gnd names node 3, expected numbers from 1 to 2"),
         ({"N1": np.ones((5, 1))}, "5 rows of features for the 3 nodes of A1"),
-        ({"A1": {"field": 1}}, "expected a square matrix"),
+        ({"A1": {"field": 1}}, "'A1' is of the type ndarray, expected a matrix of numbers"),
         ({"A1": np.full((2, 2), np.nan)}, "A1 holds an entry that is not finite"),
     ],
 )
@@ -176,8 +176,16 @@ def test_indices_of_a_sparse_matrix_are_checked(tmp_path: Path) -> None:
     indices = np.array([1, 0, 2, 1], dtype=np.int32).tobytes()
     assert indices in content
     path.write_bytes(content.replace(indices, np.array([1, 0, 2_000_000_000, 1], dtype=np.int32).tobytes()))
-    with pytest.raises(InputError, match="A1 is a damaged sparse matrix"):
+    with pytest.raises(InputError, match="'A1' is a damaged sparse matrix"):
         read(path)
+
+
+def test_a_file_that_ends_the_reader_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "mat_reader.py"
+    program.write_text("import os\nos.abort()\n")
+    monkeypatch.setattr("mpxgat.io.alignment_files._READER", program)
+    with pytest.raises(InputError, match=r"cannot be read as a \.mat file \(it ends the process that reads it\)"):
+        read(mat(tmp_path / "net.mat"))
 
 
 def test_other_kinds_of_mat_are_named(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@
 
 The networks become the layers ``a`` and ``b``, nodes are called by their numbers. Pairs that are to be found
 (test_pairs) are no part of a network: they are left out, with a note, and `read_pairs_of` gives them. Links have no
-direction unless that is asked for. Nothing in these files is executed: arrays of objects (pickles) are refused.
+direction unless that is asked for. Nothing in these files is executed: arrays of objects (pickles) are refused. A .mat
+file is read by a process of its own, `mpxgat.io.mat_reader`.
 
 ``columns`` names the arrays where a file calls them otherwise (A1=online,A2=offline,gnd=ground_truth).
 """
@@ -19,6 +20,8 @@ from __future__ import annotations
 
 import io
 import struct
+import subprocess
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -43,6 +46,7 @@ Links = tuple[NDArray[np.int64], NDArray[np.float64] | None]
 LAYERS = ("a", "b")
 NPZ_ROLES = ("edge_index1", "edge_index2", "pos_pairs", "test_pairs", "x1", "x2")
 MAT_ROLES = ("A1", "A2", "gnd", "N1", "N2", "H")
+_READER = Path(__file__).with_name("mat_reader.py")
 _HIDDEN, _PRIOR = "test_pairs", "H"
 _MOST_ARRAYS = 1000
 _MAT_HEADER, _COMPRESSED = 128, 15
@@ -192,7 +196,6 @@ def _matrix(array: Any, name: str, path: Path) -> NDArray[np.float32] | None:
         found = f"the shape {array.shape} and the type {printable(array.dtype)}"
         raise InputError(f"{name} has {found}, expected (nodes, features) of numbers", path)
     if sparse.issparse(array):
-        _check_sparse(array, name, path)
         check_filled(array.shape[0], array.shape[1], array.nnz * 8, path)
         array = array.toarray()
     with np.errstate(over="ignore"):
@@ -208,7 +211,6 @@ def _adjacency(matrix: Any, name: str, path: Path, *, directed: bool) -> sparse.
         found = f"the shape {matrix.shape} and the type {printable(matrix.dtype)}"
         raise InputError(f"{name} has {found}, expected a square matrix of numbers", path)
     if sparse.issparse(matrix):
-        _check_sparse(matrix, name, path)
         check_filled(matrix.shape[0], 1, matrix.nnz * 8, path)
     entries = sparse.coo_array(sparse.csr_array(matrix).astype(np.float64))
     if not np.isfinite(entries.data).all():
@@ -216,14 +218,6 @@ def _adjacency(matrix: Any, name: str, path: Path, *, directed: bool) -> sparse.
     if not directed and (sparse.csr_array(entries) != sparse.csr_array(entries.T)).nnz:
         warn_of_data(f"{name} is not symmetric: read as undirected, the larger weight stays; --directed keeps it", path)
     return entries
-
-
-def _check_sparse(matrix: Any, name: str, path: Path) -> None:
-    """InputError unless indices are in bounds: compiled code trusts them."""
-    try:
-        matrix.check_format(full_check=True)
-    except (ValueError, AttributeError, TypeError) as problem:
-        raise InputError(f"{name} is a damaged sparse matrix ({printable(problem)})", path) from None
 
 
 def _entries(matrix: sparse.coo_array) -> Links:
@@ -245,14 +239,17 @@ class _Arrays:
     others: Sequence[str]
 
     def get(self, role: str) -> Any:
-        """The array of a role, None if there is none."""
-        return self.of_role.get(role)
+        """The array of a role, None if there is none; InputError for something else of this name."""
+        array = self.of_role.get(role)
+        if not (array is None or isinstance(array, np.ndarray) or sparse.issparse(array)):
+            raise InputError(f"{role} is a {type(array).__name__}, expected an array", self.path)
+        return array
 
     def required(self, role: str) -> Any:
         """The array of a role; InputError if there is none."""
         if role not in self.of_role:
             raise InputError(f"no array {quoted(role)}; the arrays are {listed(self.found) or 'none'}", self.path)
-        return self.of_role[role]
+        return self.get(role)
 
     def say_what_is_passed_over(self, roles: Sequence[str]) -> None:
         """A note if there are arrays without a role."""
@@ -291,17 +288,53 @@ def _npz_arrays(path: Path, columns: Names) -> _Arrays:
 
 
 def _mat_arrays(path: Path, columns: Names) -> _Arrays:
-    from scipy import io as scipy_io
-
     content = read_bytes(path)
     _check_mat(content, path)
-    expected = "a .mat file"
-    found = _guarded(lambda: [name for name, _, _ in scipy_io.whosmat(io.BytesIO(content))], path, expected)
+    wanted = [name for role in MAT_ROLES for name in columns.get(role, (role,))]
+    read = _read_by_child(content, wanted, path)
+    found = [str(name) for name in read["names"]]
     chosen = _chosen(found, MAT_ROLES, columns, path)
-    wanted = [name for role, name in chosen.items() if role != _PRIOR]
-    arrays = _guarded(lambda: scipy_io.loadmat(io.BytesIO(content), variable_names=wanted), path, expected)
-    of_role = {role: arrays.get(name) for role, name in chosen.items()}
-    return _Arrays(path, found, of_role, [name for name in found if name not in chosen.values()])
+    arrays = {
+        role: None if role == _PRIOR else _array_of(read, wanted.index(name), name, path)
+        for role, name in chosen.items()
+    }
+    return _Arrays(path, found, arrays, [name for name in found if name not in chosen.values()])
+
+
+def _read_by_child(content: bytes, wanted: Sequence[str], path: Path) -> Mapping[str, NDArray[Any]]:
+    """What `mpxgat.io.mat_reader` finds; InputError if it gives up, or the file ends its process."""
+    child = subprocess.run(
+        [sys.executable, "-P", str(_READER), *wanted], input=content, capture_output=True, check=False
+    )
+    if child.returncode:
+        said = child.stderr.decode(errors="replace") if child.returncode > 0 else "it ends the process that reads it"
+        raise InputError(f"cannot be read as a .mat file ({printable(said, 200)})", path)
+
+    def load() -> dict[str, NDArray[Any]]:
+        with np.load(io.BytesIO(child.stdout), allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+
+    arrays: dict[str, NDArray[Any]] = _guarded(load, path, "a .mat file")
+    return arrays
+
+
+def _array_of(read: Mapping[str, NDArray[Any]], number: int, name: str, path: Path) -> Any:
+    """The array, dense or sparse, with this number."""
+    parts = {part: read.get(f"{number}.{part}") for part in ("dense", "data", "indices", "indptr", "shape", "type")}
+    if parts["dense"] is not None:
+        return parts["dense"]
+    if parts["data"] is None or parts["shape"] is None:
+        raise InputError(
+            f"{quoted(name)} is of the type {printable(parts['type'])}, expected a matrix of numbers", path
+        )
+    try:
+        matrix = sparse.csc_array(
+            (parts["data"], parts["indices"], parts["indptr"]), shape=tuple(parts["shape"].tolist())
+        )
+        matrix.check_format(full_check=True)  # compiled code trusts the indices
+    except (ValueError, TypeError) as problem:
+        raise InputError(f"{quoted(name)} is a damaged sparse matrix ({printable(problem)})", path) from None
+    return matrix
 
 
 def _guarded(load: Callable[[], Any], path: Path, expected: str) -> Any:
