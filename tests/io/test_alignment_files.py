@@ -98,6 +98,10 @@ def test_arrays_by_other_names(tmp_path: Path) -> None:
         ({"edge_index1": np.array([[0.5], [1]])}, "edge_index1 holds numbers that number no node"),
         ({"edge_index1": np.array([["a"], ["b"]])}, "edge_index1 is of type <U1, expected whole numbers"),
         ({"edge_index2": np.array([[-1], [1]])}, "edge_index2 names node -1, expected numbers from 0 to 2"),
+        (
+            {"edge_index2": np.array([[2**30], [1]])},
+            "edge_index2 has nodes up to number 1073741825",
+        ),
         ({"edge_index2": np.array([[2**40], [1]])}, "edge_index2 holds numbers that number no node"),
         ({"pos_pairs": np.array([[0, 1], [2, 1]])}, "pos_pairs, row 2: "),
         ({"pos_pairs": np.array([0, 1, 2])}, "pos_pairs has the shape (3,), expected (pairs, 2)"),

@@ -41,14 +41,14 @@ from mpxgat.graph import Features, MultiplexGraph
 from mpxgat.io.files import check_filled, most_unpacked, read_bytes
 from mpxgat.io.registry import Format, Names, check_roles, no_encoding
 
-Links = tuple[NDArray[np.int64], NDArray[np.float64] | None]
-
 LAYERS = ("a", "b")
 NPZ_ROLES = ("edge_index1", "edge_index2", "pos_pairs", "test_pairs", "x1", "x2")
 MAT_ROLES = ("A1", "A2", "gnd", "N1", "N2", "H")
 _READER = Path(__file__).with_name("mat_reader.py")
 _HIDDEN, _PRIOR = "test_pairs", "H"
 _MOST_ARRAYS = 1000
+# Nodes may be without links; but a single large number must not fill the memory with nodes that nobody named.
+_NODES_FOR_A_LINK, _LEAST_NODES = 100, 1 << 21
 _MAT_HEADER, _COMPRESSED = 128, 15
 
 
@@ -59,13 +59,16 @@ def read_npz(
     no_encoding("a .npz file", encoding)
     arrays = _npz_arrays(path, columns or {})
     arrays.say_what_is_passed_over(NPZ_ROLES)
-    first, second = (_edge_index(arrays.required(name), name, path) for name in NPZ_ROLES[:2])
     hidden = _pairs(arrays.get(_HIDDEN), _HIDDEN, path)
     if len(hidden):
         warn_of_data(f"{_HIDDEN} left out: {len(hidden)} pair(s) that are to be found are no part of a network", path)
-    known = _pairs(arrays.get("pos_pairs"), "pos_pairs", path)
-    features = [_matrix(arrays.get(name), name, path) for name in ("x1", "x2")]
-    return _graph(path, ((first, None), (second, None)), NPZ_ROLES[:2], (known, "pos_pairs"), features, 0, directed)
+    networks = []
+    for name, of_nodes in (("edge_index1", "x1"), ("edge_index2", "x2")):
+        features = _matrix(arrays.get(of_nodes), of_nodes, path)
+        ends = _edge_index(arrays.required(name), name, path)
+        networks.append(_Network(name, ends, None, features, None if features is None else len(features)))
+    known = _Known("pos_pairs", _pairs(arrays.get("pos_pairs"), "pos_pairs", path))
+    return _graph(path, networks, known, first_number=0, directed=directed)
 
 
 def read_pairs_of(path: Path, name: str = _HIDDEN) -> NDArray[np.int64]:
@@ -82,63 +85,92 @@ def read_mat(
     arrays.say_what_is_passed_over(MAT_ROLES)
     if _PRIOR in arrays.of_role:
         warn_of_data(f"{_PRIOR} is passed over: a prior guess of who is who is no known pair", path)
-    matrices = [_adjacency(arrays.required(name), name, path, directed=directed) for name in MAT_ROLES[:2]]
-    known = _pairs(arrays.get("gnd"), "gnd", path) - 1
-    features = [_matrix(arrays.get(name), name, path) for name in ("N1", "N2")]
-    sizes = [matrix.shape[0] for matrix in matrices]
-    links = [_entries(matrix) for matrix in matrices]
-    return _graph(path, links, MAT_ROLES[:2], (known, "gnd"), features, 1, directed, sizes)
+    networks = []
+    for name, of_nodes in (("A1", "N1"), ("A2", "N2")):
+        matrix = _adjacency(arrays.required(name), name, path, directed=directed)
+        features = _matrix(arrays.get(of_nodes), of_nodes, path)
+        ends = np.stack([matrix.row, matrix.col], axis=1).astype(np.int64)
+        networks.append(_Network(name, ends, matrix.data, features, matrix.shape[0]))
+    known = _Known("gnd", _pairs(arrays.get("gnd"), "gnd", path) - 1)
+    return _graph(path, networks, known, first_number=1, directed=directed)
 
 
 # ---- to a graph ----------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Network:
+    """One of the two: (m, 2) links of nodes counted from 0, their weights, (n, d) features, and n if it is stated."""
+
+    name: str
+    ends: NDArray[np.int64]
+    weight: NDArray[np.float64] | None
+    features: NDArray[np.float32] | None
+    size: int | None
+
+
+@dataclass(frozen=True)
+class _Known:
+    """(k, 2) pairs of a node of the first and one of the second network, counted from 0."""
+
+    name: str
+    pairs: NDArray[np.int64]
+
+
 def _graph(
-    path: Path,
-    links: Sequence[Links],
-    names: Sequence[str],
-    known: tuple[NDArray[np.int64], str],
-    features: Sequence[NDArray[np.float32] | None],
-    first_number: int,
-    directed: bool,
-    sizes: Sequence[int] | None = None,
+    path: Path, networks: Sequence[_Network], known: _Known, *, first_number: int, directed: bool
 ) -> MultiplexGraph:
-    """The graph of two lists of (m, 2) links and (k, 2) known pairs, all counted from 0; ids from ``first_number``."""
-    pairs, of_pairs = known
-    counts = []
-    for side, (ends, _) in enumerate(links):
-        highest = max(ends.max(initial=-1), pairs[:, side].max(initial=-1)) + 1
-        matrix = features[side]
-        size = sizes[side] if sizes is not None else len(matrix) if matrix is not None else int(highest)
-        if matrix is not None and len(matrix) != size:
-            raise InputError(f"{len(matrix)} rows of features for the {size} nodes of {names[side]}", path)
-        for array, what in ((ends, names[side]), (pairs[:, side], of_pairs)):
-            if array.min(initial=0) < 0 or array.max(initial=-1) >= size:
-                wrong = int(array.min() if array.min() < 0 else array.max()) + first_number
-                last = size - 1 + first_number
-                raise InputError(f"{what} names node {wrong}, expected numbers from {first_number} to {last}", path)
-        counts.append(size)
-    table = NodeTable(
-        pa.concat_arrays([_ids(np.arange(count), first_number) for count in counts]),
-        np.repeat([0, 1], counts),
-        *2 * (_features(features, path),),
+    """The graph of two networks; ids are numbers from ``first_number``."""
+    sizes = [_size(path, network, known, side, first_number) for side, network in enumerate(networks)]
+    features = _features([network.features for network in networks], path)
+    nodes = NodeTable(
+        pa.concat_arrays([_ids(np.arange(size), first_number) for size in sizes]),
+        np.repeat([0, 1], sizes),
+        features,
+        features,
     )
-    sources = [ends[:, 0] for ends, _ in links] + [pairs[:, 0]]
-    targets = [ends[:, 1] for ends, _ in links] + [pairs[:, 1]]
-    rows = [len(part) for part in sources]
-    weights = [np.ones(count) if weight is None else weight for count, (_, weight) in zip(rows, links, strict=False)]
+    parts = [*(network.ends for network in networks), known.pairs]
+    rows = [len(ends) for ends in parts]
+    weights = [network.weight if network.weight is not None else np.ones(len(network.ends)) for network in networks]
+    ends = np.concatenate(parts)
     edges = EdgeTable(
-        _ids(np.concatenate(sources), first_number),
+        _ids(ends[:, 0], first_number),
         np.repeat([0, 1, 0], rows),
-        _ids(np.concatenate(targets), first_number),
+        _ids(ends[:, 1], first_number),
         np.repeat([0, 1, 1], rows),
         np.concatenate([*weights, np.ones(rows[2])]),
         np.repeat([True, True, False], rows) if directed else None,
     )
     try:
-        return build(LAYERS, edges, table)
+        return build(LAYERS, edges, nodes)
     except RowError as problem:
-        raise InputError(f"{of_pairs}, row {problem.row - sum(rows[:2]) + 1}: {problem.message}", path) from None
+        row = problem.row - sum(rows[:2]) + 1
+        raise InputError(f"{known.name}, row {row}: {problem.message}", path) from None
+
+
+def _size(path: Path, network: _Network, known: _Known, side: int, first_number: int) -> int:
+    """The number of nodes of a network: as stated, or as many as the highest number says; InputError beyond it."""
+    of_pairs = known.pairs[:, side]
+    highest = int(max(network.ends.max(initial=-1), of_pairs.max(initial=-1)))
+    size = highest + 1 if network.size is None else network.size
+    most = max(_LEAST_NODES, _NODES_FOR_A_LINK * (len(network.ends) + len(of_pairs)))
+    if size > most:
+        raise InputError(
+            f"{network.name} has nodes up to number {size}, expected at most {most} for {len(network.ends)} links: they "
+            "are numbered without gaps",
+            path,
+        )
+    if network.features is not None and len(network.features) != size:
+        raise InputError(f"{len(network.features)} rows of features for the {size} nodes of {network.name}", path)
+    for numbers, name in ((network.ends, network.name), (of_pairs, known.name)):
+        wrong = numbers[(numbers < 0) | (numbers >= size)]
+        if len(wrong):
+            raise InputError(
+                f"{name} names node {int(wrong[0]) + first_number}, expected numbers from {first_number} to "
+                f"{size - 1 + first_number}",
+                path,
+            )
+    return size
 
 
 def _ids(numbers: NDArray[np.int64], first_number: int) -> pa.LargeStringArray:
@@ -217,13 +249,8 @@ def _adjacency(matrix: Any, name: str, path: Path, *, directed: bool) -> sparse.
         raise InputError(f"{name} holds an entry that is not finite, expected weights", path)
     if not directed and (sparse.csr_array(entries) != sparse.csr_array(entries.T)).nnz:
         warn_of_data(f"{name} is not symmetric: read as undirected, the larger weight stays; --directed keeps it", path)
+    entries.eliminate_zeros()
     return entries
-
-
-def _entries(matrix: sparse.coo_array) -> Links:
-    some = matrix.data != 0
-    ends = np.stack([matrix.row[some], matrix.col[some]], axis=1).astype(np.int64)
-    return ends, matrix.data[some]
 
 
 # ---- files ---------------------------------------------------------------------------------------------
