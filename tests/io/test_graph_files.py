@@ -142,6 +142,18 @@ def test_beside_lists_with_anchors(tmp_path: Path, kind: str) -> None:
         read_layers([written(tmp_path, kind, two), tmp_path / "work.csv"])
 
 
+@every_kind
+def test_several_files_with_attributes_by_other_names(tmp_path: Path, kind: str) -> None:
+    paths = [written(tmp_path, kind, nx.Graph([("a", "b", {"strength": 2})]), name) for name in "xy"]
+    assert read_layers(paths, columns={"weight": "strength"}) == graph_of(
+        "x.a x.b 2", "y.a y.b 2", "x.a y.a", "x.b y.b"
+    )
+    with pytest.raises(InputError, match="no attribute 'force'"):
+        read_layers(paths, columns={"weight": "force"})
+    with pytest.raises(SettingError, match="--columns source=a: no file that has a source has a column 'a'"):
+        read_layers(paths, columns={"source": "a", "weight": "strength"})
+
+
 # ---- files from strangers ------------------------------------------------------------------------------
 
 

@@ -144,6 +144,12 @@ def test_a_name_that_no_file_has_is_told(tmp_path: Path, two: list[Path]) -> Non
         read_layers([path], columns={"source": "follower", "target": "follower"})
 
 
+def test_a_column_of_layers_is_passed_over_if_the_ends_are_named(tmp_path: Path) -> None:
+    path = put(tmp_path, "x.csv", "source,target,layer\na,b,z\n")
+    with pytest.warns(DataWarning, match="columns passed over: 'layer'"):
+        assert read_layers([path], columns={"source": "source"}) == graph_of("x.a x.b")
+
+
 def test_each_file_may_have_its_own_names(tmp_path: Path) -> None:
     files = [put(tmp_path, "x.csv", "u,v\na,b\n"), put(tmp_path, "y.csv", "s,t\nb,c\n")]
     graph = read_layers(files, columns={"source": ["u", "s"], "target": ["v", "t"]})

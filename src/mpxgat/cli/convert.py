@@ -37,10 +37,8 @@ class SeveralNodes(TyperCommand):
         if args.count(_NODES) == 1 and self._has_argument(args[: args.index(_NODES)]):
             place = args.index(_NODES) + 1
             stop = next((k for k in range(place, len(args)) if args[k].startswith("-")), len(args))
-            values = args[place:stop] or [""]
-            if values != [""]:
-                repeated = [word for value in values for word in (_NODES, value)]
-                args = [*args[: place - 1], *repeated, *args[stop:]]
+            repeated = [word for value in args[place:stop] for word in (_NODES, value)]
+            args = [*args[: place - 1], *(repeated or [_NODES]), *args[stop:]]
         return super().parse_args(ctx, args)
 
     def _has_argument(self, args: Sequence[str]) -> bool:

@@ -44,6 +44,8 @@ def print_graph(graph: MultiplexGraph, path: str, form: str) -> None:
 
 
 def _print_links(links: LayerLinks, assembly: Assembly, number: int) -> None:
+    import pyarrow.compute as pc
+
     graph, layer = assembly.graph, assembly.layers[number]
     what = f"links of layer {quoted(layer)}"
     n_links, n_arcs = _links_and_arcs(graph, layer)
@@ -52,7 +54,7 @@ def _print_links(links: LayerLinks, assembly: Assembly, number: int) -> None:
         _print_heading(f"{links.path}: {what}, a file of nodes and edges")
         print_fields({**counts, "direction": "as the file states it" if links.one_way.any() else "none"})
         return
-    loops = sum(one == other for one, other in zip(links.source.to_pylist(), links.target.to_pylist(), strict=True))
+    loops = pc.sum(pc.equal(links.source, links.target)).as_py() or 0
     again = len(links.source) - loops - (n_arcs if links.one_way.any() else n_links)
     reasons = [f"{loops:,} link(s) of a node with itself (the node stays)"] if loops else []
     if again:

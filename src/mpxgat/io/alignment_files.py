@@ -156,8 +156,8 @@ def _size(path: Path, network: _Network, known: _Known, side: int, first_number:
     most = max(_LEAST_NODES, _NODES_FOR_A_LINK * (len(network.ends) + len(of_pairs)))
     if size > most:
         raise InputError(
-            f"{network.name} has nodes up to number {size}, expected at most {most} for {len(network.ends)} links: they "
-            "are numbered without gaps",
+            f"{network.name} has nodes up to number {size}, expected at most {most} for {len(network.ends)} links: "
+            "they are numbered without gaps",
             path,
         )
     if network.features is not None and len(network.features) != size:
@@ -317,7 +317,7 @@ def _npz_arrays(path: Path, columns: Names) -> _Arrays:
 def _mat_arrays(path: Path, columns: Names) -> _Arrays:
     content = read_bytes(path)
     _check_mat(content, path)
-    wanted = [name for role in MAT_ROLES for name in columns.get(role, (role,))]
+    wanted = [name for role in MAT_ROLES if role != _PRIOR for name in columns.get(role, (role,))]
     read = _read_by_child(content, wanted, path)
     found = [str(name) for name in read["names"]]
     chosen = _chosen(found, MAT_ROLES, columns, path)

@@ -24,7 +24,7 @@ from mpxgat.build import EdgeTable, NodeTable, RowError, build, link_by_id, with
 from mpxgat.errors import InputError, SettingError, listed, quoted, warn_of_data
 from mpxgat.graph import Features, MultiplexGraph
 from mpxgat.io.files import check_encoding
-from mpxgat.io.graph_files import GEXF, GRAPHML, stem_of
+from mpxgat.io.graph_files import GEXF, GRAPHML, ROLES, stem_of
 from mpxgat.io.lists import (
     Anchors,
     Layout,
@@ -36,7 +36,7 @@ from mpxgat.io.lists import (
     read_table_rows,
     weights_of,
 )
-from mpxgat.io.registry import Format, Names, check_spelling
+from mpxgat.io.registry import Format, Names, check_spelling, names_of, read
 from mpxgat.io.tables import attributes_of, features_of
 from mpxgat.io.workbooks import is_workbook, split_sheet
 from mpxgat.pairs import arcs_of, pick_weight
@@ -104,10 +104,10 @@ def read_layers(
     edges or none at all; a link's end that its layer's does not list is an error. ``directed``: links of lists go from
     the node that stands first in a row, or in the column source, to the second. ``columns`` says which column is what,
     by role: source, target and weight of links, id of nodes, a, b, layer_a and layer_b of anchors (a role's value is a
-    name, or several that the files have). ``encoding`` is that of text files without a byte-order mark; UTF-8 by
-    default.
+    name, or several that the files have); if all files are GraphML or GEXF, weight and id of these. ``encoding`` is
+    that of text files without a byte-order mark; UTF-8 by default.
     """
-    named = {role: (found,) if isinstance(found, str) else tuple(found) for role, found in (columns or {}).items()}
+    named = names_of(columns)
     return assemble(paths, names, anchors, nodes, directed=directed, columns=named, encoding=encoding).graph
 
 
@@ -127,7 +127,8 @@ def assemble(
     places = [Path(path) for path in paths]
     layers = _layer_names(places, names)
     _check_number_of_lists(places, len(nodes))
-    links = [_read_links(place, columns, encoding, directed=directed) for place in places]
+    of_graphs = {role: columns[role] for role in ROLES if role in columns and all(map(_graph_format, places))}
+    links = [_read_links(place, columns, of_graphs, encoding, directed=directed) for place in places]
     rest = iter([_nodes_in(Path(path), columns, encoding) for path in nodes])
     listed_nodes = [next(rest, None) if each.nodes is None else each.nodes for each in links]
     graph = _build(layers, links, listed_nodes, only_declared=bool(nodes))
@@ -139,7 +140,8 @@ def assemble(
     else:
         graph = link_by_id(graph)
     layouts = [part.layout for part in (*links, *listed_nodes) if part is not None and part.layout is not None]
-    _check_names(columns, [*layouts, *([known.layout] if known else [])])
+    layouts += [] if known is None else [known.layout]
+    _check_names({role: columns[role] for role in columns if role not in of_graphs}, layouts)
     return Assembly(graph, layers, links, listed_nodes, known)
 
 
@@ -177,8 +179,6 @@ def _called(place: Path) -> str:
 
 def _check_names(columns: Names, layouts: Sequence[Layout]) -> None:
     """SettingError for a name of ``columns`` that no list has: a slip of the pen would be passed over otherwise."""
-    if not layouts:
-        return
     found = {pair for layout in layouts for pair in layout.mapped}
     for role, names in columns.items():
         for name in names:
@@ -193,9 +193,9 @@ def _check_names(columns: Names, layouts: Sequence[Layout]) -> None:
 # ---- links ---------------------------------------------------------------------------------------------
 
 
-def _read_links(path: Path, columns: Names, encoding: str | None, *, directed: bool) -> LayerLinks:
+def _read_links(path: Path, columns: Names, of_graphs: Names, encoding: str | None, *, directed: bool) -> LayerLinks:
     if form := _graph_format(path):
-        return _links_of_graph(form.read(path), path)
+        return _links_of_graph(read(path, form.name, columns=of_graphs), path)
     layout = links_layout(read_rows(path, encoding), columns)
     rows = layout.rows
     source, target = (rows.fields[layout.places[role]] for role in ("source", "target"))

@@ -103,8 +103,9 @@ def read_rows(path: Path, encoding: str | None = None) -> Columns:
         return read_sheet(path)
     content, used = read_encoded(path, encoding, ENCODING_ADVICE)
     content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    whole = content
+    comments: list[bytes] = []
     if b"#" in content or b"%" in content:
+        comments = _COMMENT.findall(content)
         content = _COMMENT.sub(b"", content)
     first = content.lstrip().split(b"\n", 1)[0]
     # A name like "Smith, Ann" is more common than an id with a semicolon or a tab in it.
@@ -116,7 +117,7 @@ def read_rows(path: Path, encoding: str | None = None) -> Columns:
         columns = _split(content, path, separator, quoting=quoting)
         if separator != "\t":
             columns = replace(columns, fields=tuple(pc.ascii_trim(field, " \t") for field in columns.fields))  # "a, b"
-        _say_what_comments_hold(whole, separator, path)
+        _say_what_comments_hold(comments, separator, path)
     return replace(columns, encoding=used)
 
 
@@ -129,9 +130,9 @@ def _split(content: bytes, path: Path, separator: str, *, quoting: bool) -> Colu
     return split_columns(content, path, separator, range(1, _MOST_COLUMNS), "columns", quoting=quoting)
 
 
-def _say_what_comments_hold(content: bytes, separator: str, path: Path) -> None:
+def _say_what_comments_hold(comments: Sequence[bytes], separator: str, path: Path) -> None:
     """A note if lines that begin as comments do may be rows: there are hashtags."""
-    rows = [line for line in _COMMENT.findall(content) if separator.encode() in line]
+    rows = [line for line in comments if separator.encode() in line]
     if rows:
         example = quoted(rows[0].decode().strip())
         warn_of_data(f"{len(rows)} line(s) that begin with # or % are taken for comments, such as {example}", path)
@@ -163,10 +164,11 @@ def links_layout(rows: Columns, names: Names) -> Layout:
     if not header:
         rows = without_header(rows, (places[_SOURCE], places[_TARGET]))
         header = rows.header_rows > 0
-    if header and (layer := next((name for name in first if LAYER_WORD.fullmatch(name)), None)):
+    layer = next((name for name in first if LAYER_WORD.fullmatch(name)), None)
+    if header and layer is not None and not mapped:
         raise rows.error(
             f"a column of layers, {quoted(layer)}: several files, or one with anchors or nodes, are a layer each; "
-            "expected such a table alone, as DATA",
+            "expected such a table alone, as DATA, or --columns source=NAME,target=NAME to pass over the column",
             -rows.header_rows,
         )
     if header and rows.header_rows == 0:

@@ -88,14 +88,14 @@ def read(
     format: str | None = None,
     *,
     directed: bool = False,
-    columns: Names | None = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
     encoding: str | None = None,
 ) -> MultiplexGraph:
     """Read a multiplex from a file; the format is told by the suffix unless it is named.
 
     Direction is kept where the file states it. ``directed``: where it does not, links within layers go from the node
-    that stands first to the second. ``columns``: for each role of a column (source, target, weight, layer …) the names
-    that it may have. ``encoding``: that of a text file without byte-order mark, UTF-8 by default.
+    that stands first to the second. ``columns``: for each role of a column (source, target, weight, layer …) its name,
+    or several that it may have. ``encoding``: that of a text file without byte-order mark, UTF-8 by default.
 
     Ids and names are taken as they are, character by character. What is passed over, or looks as if something else was
     meant, is said in a `DataWarning`.
@@ -103,7 +103,7 @@ def read(
     path = Path(path)
     try:
         form = choose_format(path, format)
-        graph = _read(form, path, directed, columns or {}, encoding)
+        graph = _read(form, path, directed, names_of(columns), encoding)
         check_spelling(graph, path)
         if directed and graph.intra_arcs is None:
             warn_of_data("no link goes one way only: read as undirected", path)
@@ -112,6 +112,11 @@ def read(
         raise InputError(f"row {problem.row + 1} of the {problem.table}: {problem.message}", path) from None
     except GraphError as problem:
         raise InputError(str(problem), path) from None
+
+
+def names_of(columns: Mapping[str, str | Sequence[str]] | None) -> Names:
+    """Names of columns as people give them, one or several for a role."""
+    return {role: (names,) if isinstance(names, str) else tuple(names) for role, names in (columns or {}).items()}
 
 
 def _read(form: Format, path: Path, directed: bool, columns: Names, encoding: str | None) -> MultiplexGraph:

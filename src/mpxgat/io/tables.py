@@ -249,6 +249,11 @@ def _layer_columns(edges: Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray | Non
         if "target_layer" in edges.names:
             raise edges.header_error("columns 'layer' and 'target_layer', expected 'source_layer' and 'target_layer'")
         return edges.text("layer"), None
+    if "source_layer" not in edges.names:
+        raise edges.header_error(
+            f"no column 'source_layer'; the columns are {listed(edges.names, 10)}. Lists of links of one layer each go "
+            "together into mpxgat convert; a column of layers by another name is told to it by --columns layer=NAME"
+        )
     return required_text(edges, "source_layer"), required_text(edges, "target_layer")
 
 
