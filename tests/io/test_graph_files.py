@@ -207,6 +207,24 @@ def test_bad_files_are_named_with_the_line(tmp_path: Path, body: str, line: int 
     assert said in str(caught.value)
 
 
+def test_an_attribute_without_a_title_is_named(tmp_path: Path) -> None:
+    path = FOREIGN["gexf"](tmp_path / "net.gexf")
+    text = path.read_text()
+    assert 'title="name"' in text
+    path.write_text(text.replace('title="name"', ""))
+    with pytest.raises(InputError, match=r"net\.gexf:\d+: an attribute without a title"):
+        read(path)
+
+
+def test_attributes_may_be_called_as_the_librarys_own_arguments(tmp_path: Path) -> None:
+    graph = nx.Graph()
+    graph.add_nodes_from([("a", {"graph": "x", "label": "A"}), ("b", {})])
+    graph.add_edges_from([("a", "b", {"key": "1", "weight": 2})])
+    read_back = read(written(tmp_path, "graphml", graph))
+    assert read_back.attributes["graph"].to_pylist() == ["x", ""]
+    assert read_back.n_intra == 1
+
+
 def test_other_xml_is_named(tmp_path: Path) -> None:
     for kind, said in (("graphml", "cannot be read as GraphML"), ("gexf", "cannot be read as GEXF")):
         path = tmp_path / f"net.{kind}"

@@ -90,7 +90,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _check_elements(content: bytes, path: Path) -> None:
-    """InputError with the line for what networkx would read as something else: ids left out, a second graph."""
+    """InputError with the line for what networkx would read as something else: no ids or titles, a second graph."""
     declared: set[str] = set()
     ends: dict[str, int] = {}
     graphs = 0
@@ -108,6 +108,8 @@ def _check_elements(content: bytes, path: Path) -> None:
                 if not attributes.get(end):
                     raise InputError(f"an edge without a {end}", path, line)
                 ends.setdefault(attributes[end], line)
+        elif name == "attribute" and not attributes.get("title"):
+            raise InputError("an attribute without a title", path, line)
         elif name == "graph":
             graphs += 1
             if graphs > 1:
@@ -155,12 +157,12 @@ def _renamed(graph: nx.Graph, columns: Names, path: Path) -> nx.Graph:
         kept = _taken(whole, {role: called[role] for role in (_LAYER, _UNIT)})
         for name in called[_ID]:
             kept.pop(name, None)
-        result.add_node(ids[node], **{name: _plain(name, value) for name, value in kept.items()})
+        result.add_nodes_from([(ids[node], {name: _plain(name, value) for name, value in kept.items()})])
     for source, target, data in graph.edges(data=True):
         whole = {**graph.graph.get("edge_default", {}), **data}
         kept = _taken(whole, {role: called[role] for role in (_LAYER, _WEIGHT)})
         kept = {name: value for name, value in kept.items() if name not in _IDS_OF_EDGES and value is not None}
-        result.add_edges_from([(ids[source], ids[target], kept)])  # add_edge would take a "key" for its own
+        result.add_edges_from([(ids[source], ids[target], kept)])
     return result
 
 
@@ -177,13 +179,13 @@ def _taken(data: Mapping[str, Any], called: Names) -> dict[str, Any]:
 def _ids(graph: nx.Graph, names: Sequence[str], path: Path) -> dict[Any, str]:
     """The id of every node: that of the file, or the attribute that was asked for; all different, none missing."""
     ids: dict[Any, str] = {}
-    nodes: dict[tuple[str, str], Any] = {}
+    nodes: dict[str, Any] = {}
     for node, data in graph.nodes(data=True):
         name = next((name for name in names if data.get(name) not in (None, "")), None)
         if names and name is None:
             raise InputError(f"node {quoted(node)} has no {listed(names)}, expected an id there", path)
         ids[node] = str(node) if name is None else str(data[name])
-        if name is not None and (known := nodes.setdefault((ids[node], ""), node)) != node:
+        if name is not None and (known := nodes.setdefault(ids[node], node)) != node:
             raise InputError(
                 f"nodes {quoted(known)} and {quoted(node)} have the same {listed(names)}, {quoted(ids[node])}; "
                 "expected different ones, as ids",
