@@ -280,6 +280,12 @@ def test_a_first_row_of_words_that_are_no_nodes_is_said_to_be_a_header(tmp_path:
             read_layers(two, anchors=put(tmp_path, "known.csv", content))
 
 
+def test_a_first_row_that_names_no_layers_is_said_to_be_a_header(tmp_path: Path, two: list[Path]) -> None:
+    anchors = put(tmp_path, "known.csv", "h,where,m,there\na,x,q,y\nr,y,c,x\n")
+    with pytest.warns(DataWarning, match="is taken for a header, as it names no layers"):
+        assert read_layers(two, anchors=anchors) == EXPECTED
+
+
 def test_further_columns_of_anchors_are_said_to_be_passed_over(tmp_path: Path, two: list[Path]) -> None:
     for content, columns in (("x,y,sure\na,q,1\nc,r,0\n", {}), ("h,m,sure\na,q,1\nc,r,0\n", {"a": "h", "b": "m"})):
         with pytest.warns(DataWarning, match="columns passed over: 'sure'"):
@@ -311,6 +317,7 @@ def test_a_column_for_each_of_three_layers(tmp_path: Path, two: list[Path]) -> N
         ("x,y\na,q\nc,nobody\n", {}, 3, "unknown node 'nobody', expected one of layer 'y'"),
         ("x,y\na,q\nb,q\n", {}, 3, "expected at most one counterpart in a layer"),
         ("x,y\n", {}, 1, "a header and no pairs below it"),
+        ("h,m,sure,when\na,q,1,2\n", {}, 1, "4 columns, expected 'node node' or 'node layer node layer'"),
     ],
 )
 def test_bad_anchors_are_named(

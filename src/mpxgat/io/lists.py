@@ -310,39 +310,49 @@ def read_anchors(rows: Columns, names: Names, graph: MultiplexGraph) -> Anchors:
 
 
 def _anchors_by_place(rows: Columns, first: Sequence[str], graph: MultiplexGraph) -> Layout:
-    """Two columns of ends, or four with layers; or any number if a header names the ends."""
+    """Two columns of nodes, or four with their layers; else those that a header names."""
+    if len(first) == 4 and _holds_layers(rows, (1, 3), graph):
+        places = {"a": 0, "layer_a": 1, "b": 2, "layer_b": 3}
+        below = without_header(rows, (0, 2), (1, 3), recurring=False)
+        no_pair = not {first[1], first[3]} & {*graph.layers}
+    elif len(first) == 2 and graph.n_layers == 2:
+        places = {"a": 0, "b": 1}
+        below = without_header(rows, (0, 1), recurring=False)
+        known = [_is_node(text, layer, graph) for layer, text in enumerate(first)]
+        # A header 'a,b' is one even if a node is called so.
+        no_pair = not (all(known) if tuple(first) == ANCHOR_ROLES[:2] else any(known))
+    else:
+        return _anchors_by_words(rows, first, graph)
+    if below.header_rows == 0 and len(rows) > 1 and no_pair:
+        if tuple(first) != ANCHOR_ROLES[:2]:
+            what = "nodes" if len(first) == 2 else "layers"
+            warn_of_data(f"the first row, {listed(first)}, is taken for a header, as it names no {what}", rows.path)
+        below = rows.below_header()
+    return Layout(below, tuple(first) if below.header_rows else None, places)
+
+
+def _anchors_by_words(rows: Columns, first: Sequence[str], graph: MultiplexGraph) -> Layout:
+    """The columns of nodes, and of their layers, that the words of a header name; InputError if they do not."""
     two = graph.n_layers == 2
-    if len(first) == 4 or (len(first) == 2 and two):
-        places = dict(zip(("a", "layer_a", "b", "layer_b") if len(first) == 4 else ("a", "b"), range(4), strict=False))
-        with_layers = len(first) == 4
-        below = without_header(rows, (0, 2) if with_layers else (0, 1), (1, 3) if with_layers else (), recurring=False)
-        if below.header_rows == 0 and len(rows) > 1 and _is_no_pair(first, graph):
-            if tuple(first) != ANCHOR_ROLES[:2]:
-                warn_of_data(f"the first row, {listed(first)}, is taken for a header, as it names no nodes", rows.path)
-            below = rows.below_header()
-        return Layout(below, tuple(first) if below.header_rows else None, places)
     words = _ends_by_words(first)
     layers = [place for place, name in enumerate(first) if LAYER_WORD.fullmatch(name)]
     if words is None or len(layers) not in ((0, 2) if two else (2,)):
-        expected = "'node node' or 'node layer node layer'" if two else "'node layer node layer'"
         count = "1 column" if len(first) == 1 else f"{len(first)} columns"
-        more = "layer_a=NAME,layer_b=NAME" if not two else ""
+        expected = "'node node' or 'node layer node layer'" if two else "'node layer node layer'"
+        roles = "a=NAME,b=NAME" if two else "a=NAME,layer_a=NAME,b=NAME,layer_b=NAME"
         raise rows.error(
-            f"{count}, expected {expected}, columns called by the layers ({listed(graph.layers)}), or "
-            f"--columns a=NAME,b=NAME{',' + more if more else ''} that says which they are; found {listed(first)}",
+            f"{count}, expected {expected}, columns called by the layers ({listed(graph.layers)}), or --columns "
+            f"{roles}, which says what they are; found {listed(first)}",
             0,
         )
-    ends = sorted(words.values())
-    places = dict(zip(ANCHOR_ROLES, (*ends, *layers), strict=False))
+    places = dict(zip(ANCHOR_ROLES, (*sorted(words.values()), *layers), strict=False))
     return Layout(rows.below_header(), tuple(first), places)
 
 
-def _is_no_pair(first: Sequence[str], graph: MultiplexGraph) -> bool:
-    """Whether a row names no layer, or no node, that the graph has; or is 'a b', which is no pair of nodes."""
-    if len(first) == 4:
-        return not {first[1], first[3]} & {*graph.layers}
-    known = [_is_node(text, layer, graph) for layer, text in enumerate(first)]
-    return not (all(known) if tuple(first) == ANCHOR_ROLES[:2] else any(known))
+def _holds_layers(rows: Columns, places: Sequence[int], graph: MultiplexGraph) -> bool:
+    """Whether a name of a layer stands in one of the columns."""
+    names = pa.array(graph.layers, pa.string())
+    return any(bool(pc.any(pc.is_in(rows.fields[place], value_set=names)).as_py()) for place in places)
 
 
 def _are_names_of_layers(first: Sequence[str], columns: Sequence[int], graph: MultiplexGraph) -> bool:
