@@ -119,7 +119,7 @@ def split_columns(
 _TELLING_BYTES, _TELLING_ROWS = 1 << 16, 50
 
 
-def separator_of(content: bytes, candidates: str, *, quoting: bool = True) -> str | None:
+def separator_of(content: bytes, candidates: str) -> str | None:
     """Which of the candidates separates the fields of a text; None if none of them stands in its first row.
 
     If several do, it is the first one that gives the first rows equally many fields; if none does, a comma.
@@ -127,7 +127,7 @@ def separator_of(content: bytes, candidates: str, *, quoting: bool = True) -> st
     head = content[:_TELLING_BYTES]
     if len(head) < len(content):  # no row that is cut off
         head = head[: head.rfind(b"\n") + 1] or head
-    widths = {each: _first_widths(head, each, quoting=quoting and b'"' in head) for each in candidates}
+    widths = {each: _first_widths(head, each, quoting=b'"' in head) for each in candidates}
     found = [each for each in candidates if widths[each] and widths[each][0] > 1]
     if len(found) <= 1:
         return found[0] if found else None
