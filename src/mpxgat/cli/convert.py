@@ -104,7 +104,7 @@ def convert(
     from mpxgat.io.lists import parse_columns
 
     if output is None and not dry_run:
-        raise SettingError("no --output, expected -o FILE, or --dry-run to see what would be read")
+        raise typer.BadParameter("missing; expected -o FILE, or --dry-run to see what would be read", param_hint="-o")
     target = None if output is None else _target(output, to_format)
     named = parse_columns(columns or [])
     names = None if layer_names is None else layer_names.split(",")
