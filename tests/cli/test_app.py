@@ -60,7 +60,7 @@ def test_start_is_quick_because_nothing_heavy_is_imported():
         (b"", "the file is empty"),
         (b"1 a b 1\n1 a\n", ":2: "),
         (b"1 a b nonsense\n", ":1: "),
-        (b"\xff\xfe1\x00", "UTF-16"),
+        (b"\xff\xfe\x00\x001\x00\x00\x00", "UTF-32"),
     ],
     ids=["absent", "empty", "short line", "bad weight", "encoding"],
 )

@@ -12,6 +12,7 @@ from mpxgat.errors import MpxgatError
 from mpxgat.graph import Features
 from mpxgat.io import read, write
 from mpxgat.synthetic import social
+from tests.io.foreign import FOREIGN, npz
 
 EDGES = "1 a b 1\n1 b c 1\n2 a b 2\n"
 
@@ -231,3 +232,146 @@ def test_single_layer_lists_are_directed_if_that_is_asked_for(tmp_path):
     (tmp_path / "y.txt").write_text("b a\n")
     run(tmp_path / "x.txt", tmp_path / "y.txt", "-o", tmp_path / "net.mpx", "--directed")
     assert read(tmp_path / "net.mpx").intra_arcs.tolist() == [1, 2]
+
+
+# ---- files as people have them -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def follows(tmp_path):
+    """Follows, accounts and known pairs of two platforms, each file in another dialect of CSV."""
+    texts = {
+        "follows_a.csv": "follower,followed,since\nann,bea,2001\nbea,cem,2002\nbea,bea,1\nann,bea,2003\n",
+        "follows_b.tsv": "followed\tfollower\nq\tp\nr\tq\n",
+        "accounts_a.csv": "account;name\nann;Ann\nbea;Bea\ncem;Cem\ndora;Dora\n",
+        "accounts_b.csv": "id,name\np,Jos\xe9\nq,Q\nr,R\nalone,A\n",
+        "known.csv": "account_a,account_b\nann,p\nbea,q\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_bytes(text.encode("utf-16" if name == "accounts_b.csv" else "utf-8"))
+    return {name.partition(".")[0]: tmp_path / name for name in texts}
+
+
+COLUMNS = ("--columns", "source=follower,target=followed,id=account")
+
+
+def parts_of(files):
+    return (files["follows_a"], files["follows_b"], "--anchors", files["known"], *COLUMNS)
+
+
+def test_the_files_of_two_platforms_become_one_network(follows, tmp_path):
+    out = tmp_path / "net.parquet"
+    nodes = ("--nodes", follows["accounts_a"], follows["accounts_b"])
+    result = run(*parts_of(follows), *nodes, "--directed", "-o", out)
+    assert result.exit_code == 0, result.exception
+    graph = read(out)
+    assert graph.layers == ("follows_a", "follows_b")
+    assert [node.id for node in graph.nodes] == ["ann", "bea", "cem", "dora", "alone", "p", "q", "r"]
+    assert links(graph) == [("ann", "p"), ("bea", "q")]
+    assert graph.intra_arcs.tolist() == [1, 1, 1, 1]
+    assert graph.attributes["name"].to_pylist()[5] == "Jos\xe9"
+
+
+@pytest.mark.parametrize("form", ["{f} --nodes {a} {b}", "{f} --nodes {a} --nodes {b}", "--nodes {a} --nodes {b} {f}"])
+def test_several_nodes_after_one_option_or_one_after_each(follows, tmp_path, form):
+    out = tmp_path / "net.csv"
+    words = {
+        "f": [follows["follows_a"], follows["follows_b"]],
+        "a": [follows["accounts_a"]],
+        "b": [follows["accounts_b"]],
+    }
+    arguments = [part for word in form.split() for part in (words[word[1]] if word[0] == "{" else [word])]
+    assert run(*arguments, *COLUMNS, "-o", out).exit_code == 0
+    assert read(out).n_nodes == 8
+
+
+def test_nodes_in_the_wrong_place_are_explained(follows, tmp_path):
+    nodes = ("--nodes", follows["accounts_a"], follows["accounts_b"])
+    said = failure(*nodes, follows["follows_a"], follows["follows_b"], "-o", tmp_path / "net.csv")
+    assert "1 lists of nodes for 3 files" in said
+    assert "write mpxgat convert A.csv B.csv --nodes NODES_A.csv NODES_B.csv: the files of links first" in said
+    assert not (tmp_path / "net.csv").exists()
+
+
+@pytest.mark.parametrize("output", [True, False])
+def test_a_dry_run_shows_what_is_read_as_what_and_writes_nothing(follows, tmp_path, output):
+    before = sorted(tmp_path.iterdir())
+    where = ("-o", tmp_path / "net.edges") if output else ()
+    nodes = ("--nodes", follows["accounts_a"], follows["accounts_b"])
+    result = run(*parts_of(follows), *nodes, "--dry-run", *where)
+    assert result.exit_code == 0, result.exception
+    shown = " ".join(result.stdout.split())
+    for words in (
+        "follows_a.csv: links of layer 'follows_a'",
+        "read as UTF-8 text, separated by commas, with a header",
+        "columns source = follower, target = followed",
+        "1 link(s) of a node with itself (the node stays); 1 row(s) that say a link again (the largest weight stays); "
+        "the column(s) 'since', which have no role",
+        "follower followed since",
+        "read as UTF-8 text, separated by tabs, with a header columns target = followed, source = follower",
+        "read as UTF-8 text, separated by semicolons, with a header columns id = account",
+        "read as UTF-16 text, separated by commas",
+        "attributes 'name' without links 1 (kept)",
+        "known.csv: who is who",
+        "columns a = account_a, b = account_b",
+        "inter links 2",
+    ):
+        assert words in shown
+    assert "nothing was written (--dry-run)" in result.stderr
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_dry_run_shows_ten_rows(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("".join(f"n{number},n{number + 1}\n" for number in range(30)))
+    result = run(path, path, "--layer-names", "x,y", "--dry-run")
+    assert result.exit_code == 0, result.exception
+    assert result.stdout.count("n10") == 2  # as the other end of the tenth row
+    assert "n11" not in result.stdout
+    assert "without a header" in result.stdout
+
+
+def test_a_dry_run_of_a_whole_network(net, tmp_path):
+    result = run(net, "--dry-run", "-o", tmp_path / "out.xedges", "--directed")
+    assert result.exit_code == 0, result.exception
+    assert "net.edges: a network, read as comunelab" in result.stdout
+    assert "comunelab-extended does not hold direction of this network: left out" in result.stderr
+    assert not (tmp_path / "out.xedges").exists()
+
+
+def test_without_output_and_dry_run_it_is_said_what_to_give(net):
+    result = run(net)
+    assert result.exit_code == 2
+    assert "missing; expected -o FILE, or --dry-run to see" in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_an_encoding_and_names_of_columns_of_one_table(tmp_path):
+    path = tmp_path / "net.csv"
+    path.write_bytes("who,whom,where\nJos\xe9,b,x\nb,c,y\n".encode("cp1252"))
+    columns = ("--columns", "source=who,target=whom", "--columns", "layer=where")
+    assert "is not UTF-8 text; if it is of another encoding" in failure(path, *columns, "-o", tmp_path / "out.csv")
+    assert run(path, *columns, "--encoding", "cp1252", "-o", tmp_path / "out.csv").exit_code == 0
+    assert read(tmp_path / "out.csv").layers == ("x", "y")
+    assert "which is no file; expected a file" in failure("aucs", *columns, "-o", tmp_path / "out.csv")
+
+
+def test_a_format_that_is_only_read_is_no_target(net, tmp_path):
+    assert "graphml is only read; those that are written are .edges" in failure(net, "-o", tmp_path / "out.graphml")
+
+
+def test_layers_of_a_whole_network_get_other_names(tmp_path):
+    path = npz(tmp_path / "net.npz")
+    assert run(path, "--layer-names", "online,offline", "-o", tmp_path / "out.csv").exit_code == 0
+    assert read(tmp_path / "out.csv").layers == ("online", "offline")
+    assert "1 layer names for the layers 'a', 'b'" in failure(path, "--layer-names", "x", "-o", tmp_path / "out.csv")
+    one = tmp_path / "one.csv"
+    one.write_text("a,b\n")
+    assert run(one, "--layer-names", "x", "-o", tmp_path / "out.csv").exit_code == 0
+    assert read(tmp_path / "out.csv").layers == ("x",)
+
+
+def test_info_of_other_programs_files(tmp_path):
+    for name, make in FOREIGN.items():
+        result = CliRunner().invoke(app, ["info", str(make(tmp_path / f"net.{name}")), "--json"])
+        assert result.exit_code == 0, (name, result.exception)
+        assert '"nodes"' in result.stdout

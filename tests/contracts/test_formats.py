@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +14,18 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from mpxgat.build import EdgeTable, build, link_by_id
-from mpxgat.errors import InputError
+from mpxgat.errors import InputError, OutputError
 from mpxgat.graph import MultiplexGraph
 from mpxgat.io import formats, write
+from tests.examples import graph_of
+from tests.io.foreign import FOREIGN
 
 from .format_contract import check_reads_or_explains, check_round_trip
 from .strategies import graphs, simple_graphs
 
 FORMATS = sorted(formats())
-TEXT_FORMATS = [name for name in FORMATS if name not in ("mpxg", "parquet")]
+WRITTEN = [name for name in FORMATS if formats()[name].writes]
+TEXT_FORMATS = [name for name in WRITTEN if name not in ("mpxg", "parquet")]
 CONTRACT = settings(
     max_examples=80,
     derandomize=True,
@@ -32,9 +36,10 @@ CONTRACT = settings(
 )
 
 every_format = pytest.mark.parametrize("name", FORMATS)
+every_written_format = pytest.mark.parametrize("name", WRITTEN)
 
 
-@every_format
+@every_written_format
 @CONTRACT
 @given(graph=graphs())
 def test_any_graph_comes_back_or_is_refused(name: str, graph: MultiplexGraph) -> None:
@@ -42,7 +47,7 @@ def test_any_graph_comes_back_or_is_refused(name: str, graph: MultiplexGraph) ->
         check_round_trip(formats()[name], graph, Path(folder))
 
 
-@every_format
+@every_written_format
 def test_simple_graphs_come_back(name: str) -> None:
     written = []
 
@@ -59,7 +64,16 @@ def test_simple_graphs_come_back(name: str) -> None:
 def test_no_two_formats_have_a_name_or_a_suffix_in_common() -> None:
     suffixes = [suffix for form in formats().values() for suffix in form.suffixes]
     assert len(suffixes) == len(set(suffixes))
-    assert len(formats()) == 7  # one of two with the same name would be gone
+    assert len(formats()) == 12  # one of two with the same name would be gone
+
+
+def test_formats_that_are_only_read_have_an_example_here_and_refuse_to_write(tmp_path: Path) -> None:
+    assert sorted({*FORMATS} - {*WRITTEN}) == sorted(FOREIGN)
+    for name in FOREIGN:
+        path = tmp_path / f"graph{formats()[name].suffixes[0]}"
+        with pytest.raises(OutputError, match=r"this format is only read; those that are written are \.edges"):
+            write(graph_of("x.a x.b"), path)
+    assert list(tmp_path.iterdir()) == []
 
 
 @st.composite
@@ -82,8 +96,38 @@ def mutations(draw: st.DrawFn, content: bytes) -> bytes:
     return content
 
 
+@cache
+def foreign_bytes(name: str) -> bytes:
+    """An example; made once, as a workbook holds the time when it was made."""
+    with tempfile.TemporaryDirectory() as folder:
+        return FOREIGN[name](Path(folder) / f"graph{formats()[name].suffixes[0]}").read_bytes()
+
+
 @pytest.mark.filterwarnings("ignore::mpxgat.errors.DataWarning")
-@every_format
+@pytest.mark.parametrize("name", sorted({*FOREIGN} - {"mat"}))
+@CONTRACT
+@given(data=st.data())
+def test_damaged_files_of_others_give_a_graph_or_one_line(name: str, data: st.DataObject) -> None:
+    check_damaged_example(name, data)
+
+
+@pytest.mark.filterwarnings("ignore::mpxgat.errors.DataWarning")
+@settings(CONTRACT, max_examples=8)  # each is read in a process of its own
+@given(data=st.data())
+def test_damaged_mat_files_give_a_graph_or_one_line(data: st.DataObject) -> None:
+    check_damaged_example("mat", data)
+
+
+def check_damaged_example(name: str, data: st.DataObject) -> None:
+    form = formats()[name]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"graph{form.suffixes[0]}"
+        path.write_bytes(data.draw(mutations(foreign_bytes(name))))
+        check_reads_or_explains(form, path)
+
+
+@pytest.mark.filterwarnings("ignore::mpxgat.errors.DataWarning")
+@every_written_format
 @CONTRACT
 @given(data=st.data(), graph=simple_graphs())
 def test_damaged_files_give_a_graph_or_one_line(name: str, data: st.DataObject, graph: MultiplexGraph) -> None:
@@ -101,7 +145,9 @@ def test_damaged_files_give_a_graph_or_one_line(name: str, data: st.DataObject, 
 
 
 def written_example(name: str, folder: Path) -> Path:
-    """A small graph, the same for all formats: two layers, three shared ids, weights."""
+    """A small graph, the same for all formats that are written: two layers, three shared ids, weights."""
+    if name in FOREIGN:
+        return FOREIGN[name](folder / f"graph{formats()[name].suffixes[0]}")
     layer = np.array([0, 0, 1, 1])
     edges = EdgeTable(pa.array(["1", "2", "1", "2"]), layer, pa.array(["2", "3", "3", "4"]), layer, np.arange(1.0, 5))
     path = folder / f"graph{formats()[name].suffixes[0]}"
@@ -169,8 +215,20 @@ def test_a_wrong_encoding_is_named_with_its_line(name: str, tmp_path: Path) -> N
     problem = error_of(name, path)
     assert "UTF-8" in str(problem)
     assert problem.line == content.count(b"\n") + 1
-    path.write_bytes(content.decode().encode("utf-16"))
-    assert "UTF-16" in str(error_of(name, path))
+    path.write_bytes(content.decode().encode("utf-32"))
+    assert "UTF-32" in str(error_of(name, path))
+
+
+@pytest.mark.parametrize("name", TEXT_FORMATS)
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_byte_order_mark_tells_utf_16(name: str, encoding: str, tmp_path: Path) -> None:
+    form = formats()[name]
+    path = written_example(name, tmp_path)
+    graph, text = form.read(path), path.read_text()
+    path.write_bytes(("" if encoding == "utf-16" else "\ufeff").encode(encoding) + text.encode(encoding))
+    assert form.read(path) == graph
+    path.write_bytes(path.read_bytes()[:-1])
+    assert "is not UTF-16 text" in str(error_of(name, path))
 
 
 @pytest.mark.parametrize("name", TEXT_FORMATS)

@@ -34,6 +34,8 @@ def one_run(folder: Path, number: int) -> None:
     """Write, read, split, fit, save, load, score, match; files that are refused; a run's folder with its lock."""
     graph = social(people=30, layers=2, seed=100 + number % 7, known=0.6)
     for form in formats().values():
+        if not form.writes:
+            continue
         path = folder / f"net{form.suffixes[0]}"
         try:
             write(graph, path, form.name)

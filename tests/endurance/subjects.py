@@ -14,6 +14,7 @@ from mpxgat.io import Format, formats, read, write
 from tests.endurance import grammars, structured
 from tests.endurance.mutations import Random
 from tests.endurance.networks import awkward_network, plain_network
+from tests.io.foreign import FOREIGN
 
 Structured = Callable[[bytes, Random], bytes]
 
@@ -60,6 +61,9 @@ def _of_format(form: Format, changed: Structured | None, grammar: grammars.Gramm
     main = f"net{form.suffixes[0]}"
 
     def make(folder: Path, rng: Random) -> None:
+        if not form.writes:
+            FOREIGN[form.name](folder / main)
+            return
         if rng.random() < 0.5:
             try:
                 write(awkward_network(rng), folder / main, form.name)

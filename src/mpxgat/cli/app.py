@@ -14,7 +14,7 @@ from mpxgat.cli import benchmark
 from mpxgat.cli.audit import audit
 from mpxgat.cli.check_model import check_model
 from mpxgat.cli.completion import answer_shells, completion
-from mpxgat.cli.convert import convert
+from mpxgat.cli.convert import SeveralNodes, convert
 from mpxgat.cli.datasets import datasets
 from mpxgat.cli.demo import demo
 from mpxgat.cli.embed import embed
@@ -50,7 +50,7 @@ for verb in (
     info, convert, split, train, embed, predict, match, explain, explore, review, evaluate, report, record, results,
     tune, audit, check_model, models, datasets, demo, completion,
 ):  # fmt: skip
-    app.command(verb.__name__.replace("_", "-"))(verb)
+    app.command(verb.__name__.replace("_", "-"), cls=SeveralNodes if verb is convert else None)(verb)
 app.add_typer(benchmark.app, name="benchmark")
 
 

@@ -1,6 +1,16 @@
 """Reading and writing multiplexes: one module for each format, a registry that picks one."""
 
-from mpxgat.io import comunelab, csv_tables, mpx, mpxg, multiplexsage, parquet
+from mpxgat.io import (
+    alignment_files,
+    comunelab,
+    csv_tables,
+    graph_files,
+    mpx,
+    mpxg,
+    multiplexsage,
+    parquet,
+    workbooks,
+)
 from mpxgat.io.assemble import read_layers
 from mpxgat.io.frames import from_pandas, to_pandas
 from mpxgat.io.networkx_graphs import anchors_of, from_networkx, to_networkx, to_networkx_layers
@@ -16,6 +26,11 @@ for _format in (
     csv_tables.FORMAT,
     parquet.FORMAT,
     mpxg.FORMAT,
+    workbooks.FORMAT,
+    graph_files.GRAPHML,
+    graph_files.GEXF,
+    alignment_files.NPZ,
+    alignment_files.MAT,
 ):
     FORMATS[_format.name] = _format
 

@@ -52,6 +52,7 @@ class Columns:
     quoting: bool
     fields: tuple[pa.ChunkedArray, ...]
     header_rows: int = 0  # rows above these fields
+    encoding: str = "UTF-8"  # of the file; the content is UTF-8
 
     def __len__(self) -> int:
         return len(self.fields[0])
@@ -113,6 +114,35 @@ def split_columns(
     except pa.ArrowInvalid as problem:
         raise _first_bad_line(content, path, delimiter, quoting, width, str(problem)) from None
     return Columns(path, content, delimiter, quoting, tuple(table.columns))
+
+
+_TELLING_BYTES, _TELLING_ROWS = 1 << 16, 50
+
+
+def separator_of(content: bytes, candidates: str) -> str | None:
+    """Which of the candidates separates the fields of a text; None if none of them stands in its first row.
+
+    If several do, it is the first one that gives the first rows equally many fields; if none does, a comma.
+    """
+    head = content[:_TELLING_BYTES]
+    if len(head) < len(content):  # no row that is cut off
+        head = head[: head.rfind(b"\n") + 1] or head
+    widths = {each: _first_widths(head, each, quoting=b'"' in head) for each in candidates}
+    found = [each for each in candidates if widths[each] and widths[each][0] > 1]
+    if len(found) <= 1:
+        return found[0] if found else None
+    even = [each for each in found if len(set(widths[each])) == 1]
+    return even[0] if even else "," if "," in found else found[0]
+
+
+def _first_widths(head: bytes, delimiter: str, *, quoting: bool) -> list[int]:
+    widths = []
+    try:
+        for _, fields in islice(_records(head, delimiter, quoting), _TELLING_ROWS):
+            widths.append(len(fields))
+    except _RecordError:  # told when the whole text is read
+        pass
+    return widths
 
 
 def single_blanks(content: bytes) -> bytes:
@@ -190,13 +220,13 @@ _WORD_OF_ONE_END = (
     "source|src|target|tgt|dst|dest|destination|from|to|follower|followed|followee|following|head|tail|"
     "sender|receiver|recipient|citing|cited"
 )
-_WORD_OF_ENDS = "node|id|user|actor|vertex|person|name|account|author|member|entity|gene|protein|unit"
-_ONE_END = re.compile(
-    rf"({_WORD_OF_ONE_END})([ _.-]?({_WORD_OF_ENDS}))?|({_WORD_OF_ENDS})([ _.-]?({_WORD_OF_ENDS}))?[ _.-]?[12abxyij]",
+WORD_OF_ENDS = "node|id|user|actor|vertex|person|name|account|author|member|entity|gene|protein|unit"
+ONE_END = re.compile(
+    rf"({_WORD_OF_ONE_END})([ _.-]?({WORD_OF_ENDS}))?|({WORD_OF_ENDS})([ _.-]?({WORD_OF_ENDS}))?[ _.-]?[12abxyij]",
     re.IGNORECASE,
 )
-_ANY_END = re.compile(rf"{_ONE_END.pattern}|({_WORD_OF_ENDS})[ _.-]?(id)?", re.IGNORECASE)
-_LAYER = re.compile(r"((source|target|from|to)[ _.-]?)?layer[ _.-]?(id|name|label)?[ _.-]?[12ab]?", re.IGNORECASE)
+ANY_END = re.compile(rf"{ONE_END.pattern}|({WORD_OF_ENDS})[ _.-]?(id)?", re.IGNORECASE)
+LAYER_WORD = re.compile(r"((source|target|from|to)[ _.-]?)?layer[ _.-]?(id|name|label)?[ _.-]?[12ab]?", re.IGNORECASE)
 _ROWS_THAT_TELL = 3
 
 
@@ -213,11 +243,11 @@ def without_header(
     first = [field[0].as_py().strip() for field in columns.fields]
     nodes = [first[end] for end in ends]
     if layers:
-        named = all(_LAYER.fullmatch(first[k]) for k in layers) and all(map(_ANY_END.fullmatch, nodes))
+        named = all(LAYER_WORD.fullmatch(first[k]) for k in layers) and all(map(ANY_END.fullmatch, nodes))
     else:
-        named = all(map(_ONE_END.fullmatch, nodes)) and nodes[0] != nodes[1]
+        named = all(map(ONE_END.fullmatch, nodes)) and nodes[0] != nodes[1]
     odd = len(columns) > _ROWS_THAT_TELL and nodes[0] != nodes[1] and not any(map(_is_number, nodes))
-    if not (named or odd) or any(_occurs_below(columns, ends, node) for node in nodes):
+    if not (named or odd) or any(occurs_below(columns, ends, node) for node in nodes):
         return columns
     if named and len(columns) == 1:
         raise columns.error("a header and no links below it", 0)
@@ -233,7 +263,8 @@ def without_header(
     return columns
 
 
-def _occurs_below(columns: Columns, ends: Sequence[int], node: str) -> bool:
+def occurs_below(columns: Columns, ends: Sequence[int], node: str) -> bool:
+    """Whether a text of the first row stands below it, in one of the fields ``ends``."""
     return any(pc.index(columns.fields[end].slice(1), node).as_py() >= 0 for end in ends)
 
 

@@ -8,7 +8,7 @@ written as it is: these files are for programs. CSV files for people to open are
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -21,18 +21,20 @@ from pyarrow import csv as arrow_csv
 from mpxgat.build import RowError
 from mpxgat.errors import InputError, OutputError, printable, quoted
 from mpxgat.graph import MultiplexGraph
-from mpxgat.io.columns import Columns, first_repeated, parse_numbers, split_columns
-from mpxgat.io.files import read_utf8, write_files
-from mpxgat.io.registry import Format
+from mpxgat.io.columns import Columns, first_repeated, parse_numbers, separator_of, split_columns
+from mpxgat.io.files import read_encoded, write_files
+from mpxgat.io.registry import Format, Names
 from mpxgat.io.tables import apart_path, nodes_path, read_tables, tables_of
 
-_SUFFIX = ".csv"
+_SUFFIX, _TABS_SUFFIX = ".csv", ".tsv"
 _MAX_COLUMNS = 100_000
+_SEPARATORS = ",;\t"
+ENCODING_ADVICE = "; if it is of another encoding, such as cp1252, mpxgat convert reads it with --encoding cp1252"
 
 
 @dataclass(frozen=True)
 class CsvTable:
-    """A table in a CSV file: the columns' names, which its first row holds, and the rows below."""
+    """A table in a CSV file, or on a sheet: the columns' names, which its first row holds, and the rows below."""
 
     names: tuple[str, ...]
     rows: Columns
@@ -60,12 +62,19 @@ class CsvTable:
         return self.rows.error(message, -1)
 
 
-def read_csv(path: Path, *, directed: bool = False) -> MultiplexGraph:
+def read_csv(
+    path: Path, *, columns: Names | None = None, encoding: str | None = None, directed: bool = False
+) -> MultiplexGraph:
     """Read the edges at ``path``, and nodes and pairs known to be different beside it, if they are there.
 
-    ``directed`` as in `read_tables`.
+    ``columns`` are names that columns have instead of their own (`mpxgat.io.tables.NamedColumns`); ``directed`` as in
+    `read_tables`.
     """
-    return read_tables(path, _SUFFIX, read_csv_table, directed=directed)
+
+    def read(place: Path) -> CsvTable:
+        return read_csv_table(place, encoding=encoding)
+
+    return read_tables(path, _SUFFIX, read, columns=columns, directed=directed)
 
 
 def write_csv(graph: MultiplexGraph, path: Path) -> list[Path]:
@@ -74,13 +83,24 @@ def write_csv(graph: MultiplexGraph, path: Path) -> list[Path]:
     return write_files({place: csv_bytes(table, place) for place, table in tables.items()})
 
 
-def read_csv_table(path: Path, fewest_columns: int = 2) -> CsvTable:
-    """One table, whatever its columns are."""
-    content = read_utf8(path)
+def read_csv_table(path: Path, fewest_columns: int = 2, encoding: str | None = None) -> CsvTable:
+    """One table, whatever its columns are, separated by commas, semicolons or tabs."""
+    return table_of(read_csv_rows(path, fewest_columns, encoding))
+
+
+def read_csv_rows(path: Path, fewest_columns: int = 2, encoding: str | None = None) -> Columns:
+    """The rows of a table, the one of its columns' names among them."""
+    content, used = read_encoded(path, encoding, ENCODING_ADVICE)
     if b'"' not in content and b"\r" in content:
         content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    expected = "a table of at least two columns separated by commas"  # of one column, any file is
-    columns = split_columns(content, path, ",", range(fewest_columns, _MAX_COLUMNS), expected, quoting=True)
+    delimiter = separator_of(content, _own_separator(path) + _SEPARATORS) or ","
+    expected = "a table of at least two columns separated by commas, semicolons or tabs"  # of one column, any file is
+    columns = split_columns(content, path, delimiter, range(fewest_columns, _MAX_COLUMNS), expected, quoting=True)
+    return replace(columns, encoding=used)
+
+
+def table_of(columns: Columns) -> CsvTable:
+    """The table whose first row holds the columns' names; InputError if two are alike."""
     names = tuple(field[0].as_py() for field in columns.fields)
     if (twice := first_repeated(names)) is not None:
         raise columns.error(f"two columns are called {quoted(twice)}, expected different names", 0)
@@ -117,28 +137,36 @@ def csv_bytes(table: pa.Table, path: Path) -> bytes:
         if "\0" in name or pc.any(pc.match_substring(column, "\0")).as_py():
             raise OutputError(f"{printable(path, 300)}: column {quoted(name)} holds a NUL character, which CSV cannot")
         table = table.set_column(table.column_names.index(name), name, column)
-    names = ",".join(table.column_names)
-    if any(mark in name for name in table.column_names for mark in ',"\r\n'):
-        names = ",".join('"' + name.replace('"', '""') + '"' for name in table.column_names)
+    separator = _own_separator(path)
+    names = separator.join(table.column_names)
+    if any(mark in name for name in table.column_names for mark in f'{separator}"\r\n'):
+        names = separator.join('"' + name.replace('"', '""') + '"' for name in table.column_names)
     try:
-        rows = _rows_to_bytes(table, "none")
+        rows = _rows_to_bytes(table, "none", separator)
     except pa.ArrowInvalid:  # a text that needs quotes; now all texts of the file get them
-        rows = _rows_to_bytes(table, "needed")
+        rows = _rows_to_bytes(table, "needed", separator)
     return names.encode() + b"\n" + rows
 
 
-def _rows_to_bytes(table: pa.Table, quoting: str) -> bytes:
+def _own_separator(path: Path) -> str:
+    """What separates the fields of the files that we write."""
+    return "\t" if path.name.lower().removesuffix(".gz").endswith(_TABS_SUFFIX) else ","
+
+
+def _rows_to_bytes(table: pa.Table, quoting: str, separator: str) -> bytes:
     sink = io.BytesIO()
-    arrow_csv.write_csv(table, sink, arrow_csv.WriteOptions(include_header=False, quoting_style=quoting))
+    options = arrow_csv.WriteOptions(include_header=False, quoting_style=quoting, delimiter=separator)
+    arrow_csv.write_csv(table, sink, options)
     return sink.getvalue()
 
 
 FORMAT = Format(
     name="csv",
-    suffixes=(_SUFFIX,),
+    suffixes=(_SUFFIX, _TABS_SUFFIX),
     description="two CSV tables: edges (source, source_layer, target, target_layer, weight) and, beside, nodes",
     read=read_csv,
     read_directed=partial(read_csv, directed=True),
+    read_named=read_csv,
     write=write_csv,
     beside=lambda path: [nodes_path(path, _SUFFIX)],
     apart=lambda path: apart_path(path, _SUFFIX),

@@ -6,6 +6,7 @@ are added to, and TOML files.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import json
@@ -26,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mpxgat.errors import InputError, OutputError, printable, quoted
+from mpxgat.errors import InputError, OutputError, SettingError, printable, quoted, warn_of_data
 
 try:
     import fcntl
@@ -34,7 +35,13 @@ except ImportError:  # Windows has no such module
     fcntl = None  # type: ignore[assignment]
 
 _BOM = b"\xef\xbb\xbf"
-_WIDE_BOMS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+_MARKS = {  # the longer ones first
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\0\0\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+    _BOM: "UTF-8",
+}
 
 Content = bytes | Callable[[Path], None]
 """What to write: the bytes, or a function that writes to the (temporary) path it is given."""
@@ -85,20 +92,61 @@ def _unpacked(content: bytes, path: Path) -> bytes:
 
 def read_utf8(path: Path) -> bytes:
     """The content of a text file as valid UTF-8 bytes without byte-order mark; line ends as they are."""
+    return read_encoded(path)[0]
+
+
+def read_encoded(path: Path, encoding: str | None = None, advice: str = "") -> tuple[bytes, str]:
+    """As `read_utf8`, and the name of the encoding that the file is in.
+
+    A byte-order mark tells UTF-8 and UTF-16. A text without one is in ``encoding``, by default UTF-8; ``advice`` is
+    added to the error if that is not so. SettingError if there is no such encoding.
+    """
+    check_encoding(encoding)
     content = read_bytes(path)
-    for mark, encoding in _WIDE_BOMS.items():
-        if content.startswith(mark):
-            raise InputError(f"the text is {encoding}, expected UTF-8", path, 1)
+    marked = next((name for mark, name in _MARKS.items() if content.startswith(mark)), None)
+    if marked == "UTF-32":
+        raise InputError("the text is UTF-32, expected UTF-8", path, 1)
     content = content.removeprefix(_BOM)
+    used = marked or encoding or "UTF-8"
     try:
-        if not content.isascii():
-            content.decode("utf-8")
+        if not (content.isascii() and _holds_ascii(used)):
+            text = content.decode(used)
+            if codecs.lookup(used).name != "utf-8":
+                if marked is None and _is_utf8(content):
+                    warn_of_data(f"read as {printable(used)}, as asked for, but it looks like UTF-8 text", path)
+                content = text.encode().removeprefix(_BOM)
     except UnicodeDecodeError as problem:
-        line = content.count(b"\n", 0, problem.start) + 1
-        raise InputError(f"byte 0x{content[problem.start]:02x} is not UTF-8 text", path, line) from None
+        line = content[: problem.start].decode(used, "ignore").count("\n") + 1
+        found = f"byte 0x{content[problem.start]:02x} is not {printable(used)} text"
+        raise InputError(found + (advice if used == "UTF-8" else ""), path, line) from None
+    except UnicodeError as problem:  # some encodings of Python know nothing better
+        raise InputError(f"this is not {printable(used)} text ({printable(problem)})", path) from None
     if b"\0" in content:
         raise InputError("a NUL byte, expected text", path, content.count(b"\n", 0, content.index(b"\0")) + 1)
-    return content
+    return content, used
+
+
+def check_encoding(encoding: str | None) -> None:
+    """SettingError unless ``encoding`` is None or the name of an encoding of text."""
+    try:
+        b"a".decode(encoding or "UTF-8")
+    except (LookupError, ValueError) as problem:
+        if isinstance(problem, UnicodeError):  # of two bytes a letter, say
+            return
+        raise SettingError(f"no encoding {quoted(encoding)}; known are utf-8, utf-16, cp1252, latin-1 …") from None
+
+
+def _is_utf8(content: bytes) -> bool:
+    """Whether bytes are UTF-8 with letters beyond ASCII; what is written in another encoding hardly ever is."""
+    try:
+        return not content.isascii() and bool(content.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def _holds_ascii(encoding: str) -> bool:
+    """Whether bytes below 128 mean the same in this encoding as in ASCII, so that such a text need not be decoded."""
+    return codecs.lookup(encoding).name in ("utf-8", "cp1252", "iso8859-1", "iso8859-15")
 
 
 def read_text(path: Path) -> bytes:

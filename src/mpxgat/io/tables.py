@@ -16,7 +16,8 @@ are none either, nodes that share an id are copies.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -30,6 +31,7 @@ from mpxgat.errors import InputError, OutputError, listed, printable, quoted, wa
 from mpxgat.graph import Features, MultiplexGraph
 from mpxgat.io.columns import find_nodes, first_repeated, names_in_order, number_layers
 from mpxgat.io.files import finish_writing
+from mpxgat.io.registry import Names, check_roles
 from mpxgat.pairs import BACKWARD, BOTH_WAYS
 
 _HORIZONTAL, _VERTICAL = "h:", "v:"
@@ -91,18 +93,90 @@ def _called(path: Path, suffix: str, what: str) -> tuple[Path, Path]:
     return same, path.with_name(f"{base}.{what}{ending}{'' if packed else '.gz'}")
 
 
-def read_tables(path: Path, suffix: str, read: Callable[[Path], Table], *, directed: bool = False) -> MultiplexGraph:
+def read_tables(
+    path: Path,
+    suffix: str,
+    read: Callable[[Path], Table],
+    *,
+    columns: Names | None = None,
+    directed: bool = False,
+) -> MultiplexGraph:
     """The graph in the edges file ``path`` and the files beside it, as far as they are there.
 
-    ``directed``: without a column that tells, links go from source to target.
+    ``columns`` as in `graph_of_tables`; ``directed``: without a column that tells, links go from source to target.
     """
     edges = read(path)  # first: should a write have been interrupted, the others are there afterwards
     nodes, apart = (
         next((read(place) for place in places if os.path.exists(place)), None)
         for places in (nodes_path(path, suffix), apart_path(path, suffix))
     )
+    return graph_of_tables(edges, nodes, apart, columns=columns, directed=directed)
+
+
+def graph_of_tables(
+    edges: Table, nodes: Table | None, apart: Table | None, *, columns: Names | None = None, directed: bool = False
+) -> MultiplexGraph:
+    """As `graph_from_tables`, with the pairs known to be different, if there is a table of them.
+
+    ``columns`` are names that columns of edges and nodes have instead of their own.
+    """
+    if columns:
+        edges, nodes = _named(edges, nodes, columns)
     graph = graph_from_tables(edges, nodes, directed=directed)
     return graph if apart is None else _with_apart(graph, apart)
+
+
+@dataclass(frozen=True)
+class NamedColumns:
+    """A table some of whose columns are called otherwise in the file: ``files_names[name]`` for a name of ours."""
+
+    table: Table
+    files_names: Mapping[str, str]
+
+    @property
+    def path(self) -> Path:
+        return self.table.path
+
+    @property
+    def names(self) -> Sequence[str]:
+        ours = {theirs: name for name, theirs in self.files_names.items()}
+        return [ours.get(name, name) for name in self.table.names if name in ours or name not in self.files_names]
+
+    def text(self, name: str) -> pa.ChunkedArray:
+        return self.table.text(self.files_names.get(name, name))
+
+    def optional_text(self, name: str) -> pa.ChunkedArray:
+        return self.table.optional_text(self.files_names.get(name, name))
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        return self.table.numbers(self.files_names.get(name, name))
+
+    def error(self, message: str, row: int) -> InputError:
+        return self.table.error(message, row)
+
+    def header_error(self, message: str) -> InputError:
+        return self.table.header_error(message)
+
+
+def _named(edges: Table, nodes: Table | None, columns: Names) -> tuple[Table, Table | None]:
+    """The tables with their columns called by their roles; InputError for a name that neither has."""
+    tables = [(edges, _EDGE_COLUMNS), *([(nodes, _NODE_COLUMNS)] if nodes is not None else [])]
+    check_roles(columns, list(dict.fromkeys(role for _, roles in tables for role in roles)))
+    found: list[dict[str, str]] = []
+    for table, roles in tables:
+        chosen = {role: [name for name in columns.get(role, ()) if name in table.names] for role in roles}
+        found.append({role: names[0] for role, names in chosen.items() if names})
+    for role, names in columns.items():
+        if not any(role in each for each in found):
+            have = listed(dict.fromkeys(name for table, _ in tables for name in table.names), 20)
+            raise edges.header_error(f"no column {listed(names)} ({role}, of --columns); the columns are {have}")
+    named: list[Table] = []
+    for (table, _), each in zip(tables, found, strict=True):
+        replaced = [role for role, name in each.items() if role in table.names and role != name]
+        if replaced:
+            warn_of_data(f"columns passed over: {listed(replaced)}; --columns names others for them", table.path)
+        named.append(NamedColumns(table, each) if each else table)
+    return named[0], named[1] if nodes is not None else None
 
 
 def graph_from_tables(edges: Table, nodes: Table | None, *, directed: bool = False) -> MultiplexGraph:
@@ -183,6 +257,11 @@ def _layer_columns(edges: Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray | Non
         if "target_layer" in edges.names:
             raise edges.header_error("columns 'layer' and 'target_layer', expected 'source_layer' and 'target_layer'")
         return edges.text("layer"), None
+    if "source_layer" not in edges.names:
+        raise edges.header_error(
+            f"no column 'source_layer'; the columns are {listed(edges.names, 10)}. Lists of links of one layer each go "
+            "together into mpxgat convert; a column of layers by another name is told to it by --columns layer=NAME"
+        )
     return required_text(edges, "source_layer"), required_text(edges, "target_layer")
 
 
