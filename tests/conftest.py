@@ -1,10 +1,13 @@
 """Set-up of all tests."""
 
+import os
+
 import pytest
 
 from mpxgat.system import set_reproducible_maths
 
 set_reproducible_maths()  # as the command line does, before torch is loaded
+os.environ.pop("COLUMNS", None)  # pytest loads readline, which tells the processes it starts of a terminal's width
 
 
 @pytest.fixture(scope="module")
@@ -16,9 +19,3 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
-
-
-@pytest.fixture(autouse=True)
-def no_width(monkeypatch):
-    """Outputs are as wide as in a file: pytest loads readline, which tells the processes it starts of a terminal."""
-    monkeypatch.delenv("COLUMNS", raising=False)

@@ -63,7 +63,7 @@ def npz(path: Path, **other: np.ndarray) -> Path:
         "edge_index2": np.array([[0, 1], [1, 2]]),
         "pos_pairs": np.array([[0, 2], [3, 1]]),
     }
-    np.savez_compressed(path, allow_pickle=False, **(arrays | other))
+    np.savez_compressed(path, allow_pickle=True, **(arrays | other))
     return path
 
 

@@ -94,8 +94,12 @@ def test_numbers_that_a_spreadsheet_may_have_cut_are_said(tmp_path: Path) -> Non
         ("net.xlsx:Links", SHEETS, "no sheet 'Links'; the sheets are 'edges', 'nodes'"),
         ("net.xlsx", {"a": [[None, None]]}, "the sheet 'a' is empty"),
         ("net.xlsx", {"a": [["source", "target"], ["a", "b"]]}, "sheet 'a', row 1: no column 'source_layer'"),
-        ("net.xlsx", {**SHEETS, "nodes": [["id", "layer"], [], ["1", "work"]]}, "sheet 'edges', row 3: unknown layer"),
-        ("net.xlsx", {**SHEETS, "nodes": [["id", "layer"], *[["1", "work"]] * 2]}, "sheet 'edges', row 3: unknown lay"),
+        ("net.xlsx", {**SHEETS, "nodes": [["id", "layer"], [], ["1", "work"]]}, "row 3: layer: unknown layer 'lunch'"),
+        (
+            "net.xlsx",
+            {**SHEETS, "nodes": [["id", "layer"], *[["1", "work"]] * 2]},
+            "sheet 'edges', row 3: layer: unknown",
+        ),
     ],
 )
 def test_errors_name_sheet_and_row(tmp_path: Path, name: str, sheets: dict, said: str) -> None:
