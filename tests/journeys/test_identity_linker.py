@@ -1,13 +1,18 @@
-"""Somebody who links accounts of two platforms: five files, matches, and the same again with next month's files.
+"""Somebody who links accounts of two platforms: five files, matches, a review, and next month's files.
 
-As docs/tutorial-identities.md and docs/matching.md tell it, by commands only. What a person decides in between, in a
-review, is not here.
+As docs/tutorial-identities.md, docs/review.md and docs/matching.md tell it, by commands; the review's page is asked and
+answered as a browser does it (tests/browser has a real one).
 """
 
 import csv
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
+from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -16,6 +21,7 @@ from mpxgat.synthetic import social, truth
 from tests.cli.runs import run
 
 LAYERS = ("photos", "blog")
+ANSWERS = 6
 QUICK = ("--model", "evidence", "--set", "embeddings=none", "--set", "splits=2", "--set", "trees=20")
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -84,6 +90,37 @@ def check_found(found, right):
     assert len(found & right) > len(found) * 3 / 4
 
 
+def review(run_folder, right):
+    """Answer some pairs of a review by what is right, then kill its server; gives the pairs of ids and the answers."""
+    command = [sys.executable, "-m", "mpxgat", "review", str(run_folder), "--no-browser", "--who", "ann"]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ)
+    try:
+        said = next(line for line in server.stderr if line.startswith("review at "))
+        address = urlsplit(said.removeprefix("review at ").strip())
+        given = {}
+        question = asked(address, "question", {})
+        for _ in range(ANSWERS):
+            pair = tuple(node["id"] for node in question["nodes"])
+            given[pair] = "accept" if pair in right else "reject"
+            question = asked(address, "answer", {"pair": question["pair"], "answer": given[pair]})
+        return given
+    finally:
+        server.kill()
+        server.communicate()
+
+
+def asked(address, name, request):
+    """The next question of a review's server."""
+    connection = HTTPConnection(address.netloc, timeout=60)
+    content = json.dumps({"window": "w", **request})
+    connection.request("POST", f"{address.path}{name}", content, {"Origin": f"http://{address.netloc}"})
+    reply = connection.getresponse()
+    found = json.loads(reply.read())
+    connection.close()
+    assert reply.status == 200, found
+    return found["question"]
+
+
 @pytest.fixture(scope="module")
 def months(society, tmp_path_factory):
     """Both months worked through in one folder, and which nodes are there in each."""
@@ -98,27 +135,47 @@ def months(society, tmp_path_factory):
         compared = ("--compare", "username:text", "--compare", "city:category")
         succeed("train", "may.parquet", "-o", "run", *QUICK, *compared)
         succeed("match", "run", "--threshold", 0.8, "-o", "matches.csv", "--units", "units.csv")
+        answers = review(folder / "run", true_pairs(society, there[0]))
+        succeed("match", "run", "--threshold", 0.8, "-o", "matches-reviewed.csv")
         data = ("--data", "june.parquet", "--previous", "units.csv")
         files = ("-o", "matches-june.csv", "--units", "units-june.csv")
         told = succeed("match", "run", *data, "--threshold", 0.8, *files)
         record = succeed("match", "run", *data, "--threshold", 0.8, "--json")
-    return folder, there, told, json.loads(record.stdout)
+    return folder, there, told, json.loads(record.stdout), answers
 
 
 def test_five_files_become_a_network(months, society):
-    folder, there, _, _ = months
+    folder, there, *_ = months
     record = json.loads(succeed("info", folder / "may.parquet", "--json").stdout)
     assert record["nodes"] == int(there[0].sum())  # those without a link, too
     assert [layer["name"] for layer in record["per_layer"]] == list(LAYERS)
 
 
 def test_matches_are_mostly_right_and_most_are_found(months, society):
-    folder, there, _, _ = months
+    folder, there, *_ = months
     check_found(matches(folder / "matches.csv"), true_pairs(society, there[0]))
 
 
+def test_answers_are_kept_and_used_at_once(months):
+    folder, *_, answers = months
+    rows = read_csv(folder / "run" / "decisions.csv")
+    kept = {(row["source"], row["target"]): row["decision"] for row in rows}
+    assert kept == answers
+    assert len(kept) == ANSWERS
+    assert {row["who"] for row in rows} == {"ann"}
+    assert not matches(folder / "matches-reviewed.csv") & answers.keys()  # known now, or known to be different
+
+
+def test_answers_go_with_the_run_to_next_month(months):
+    folder, _, _, record, answers = months
+    carried = record["decisions"]
+    assert sum(carried.values()) == len(answers)
+    assert carried["carried"] > 0
+    assert not matches(folder / "matches-june.csv") & {pair for pair, said in answers.items() if said == "reject"}
+
+
 def test_next_month_is_matched_without_training(months, society):
-    folder, there, _, record = months
+    folder, there, _, record, _ = months
     found = matches(folder / "matches-june.csv")
     check_found(found, true_pairs(society, there[1]))
     ids = society.ids.to_pylist()
@@ -129,7 +186,7 @@ def test_next_month_is_matched_without_training(months, society):
 
 
 def test_units_keep_their_ids(months):
-    folder, _, _, _ = months
+    folder, *_ = months
     before, after = ({}, {})
     for units, name in ((before, "units.csv"), (after, "units-june.csv")):
         for row in read_csv(folder / name):
@@ -145,7 +202,7 @@ def test_units_keep_their_ids(months):
 
 
 def test_what_is_new_changed_and_gone_is_listed_and_counted(months, society):
-    folder, there, told, record = months
+    folder, there, told, record, _ = months
     rows = read_csv(folder / "units-june.csv")
     new, gone = int((there[1] & ~there[0]).sum()), int((there[0] & ~there[1]).sum())
     nodes = Counter(row["node_status"] for row in rows)
@@ -160,7 +217,7 @@ def test_what_is_new_changed_and_gone_is_listed_and_counted(months, society):
 def test_the_documents_tell_this_way():
     """The commands above are those of the pages; who renames an option has to look here, too."""
     docs = Path(__file__).parents[2] / "docs"
-    pages = (docs / "tutorial-identities.md").read_text() + (docs / "matching.md").read_text()
+    pages = "".join((docs / name).read_text() for name in ("tutorial-identities.md", "review.md", "matching.md"))
     options = ("--anchors", "--nodes", "--compare", "--layer-names", "--data", "--previous", "--units")
-    for words in ("mpxgat convert", *options):
+    for words in ("mpxgat convert", "mpxgat review", *options):
         assert words in pages
