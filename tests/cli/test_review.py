@@ -182,7 +182,10 @@ def test_a_model_that_does_not_match(tmp_path):
 
 
 def test_it_serves_until_it_is_interrupted(trained):
-    command = [sys.executable, "-m", "mpxgat", "review", str(trained), "--no-browser", "--who", "ann"]
+    # Ctrl-C must reach it, also where these tests run in the background of a shell, which ignores it there.
+    program = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    program += "from mpxgat.__main__ import main; sys.argv[0] = 'mpxgat'; main()"
+    command = [sys.executable, "-c", program, "review", str(trained), "--no-browser", "--who", "ann"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ) as process:
         address = process.stderr.readline().removeprefix("review at ").strip()
         assert "Ctrl-C ends it" in process.stderr.readline()
