@@ -315,7 +315,7 @@ def test_a_node_has_fewer_candidates_where_they_would_be_too_many(monkeypatch):
     graph = random_graph(37, people=60, known=0.3)
     plenty, few = features_of(graph, None, 1000), features_of(graph, None, 5)
     assert len(few.pairs) < len(plenty.pairs)
-    monkeypatch.setattr(inter_features, "_MOST_CANDIDATES", 10)
+    monkeypatch.setattr(inter_features, "_CANDIDATES", 10)
     assert np.array_equal(features_of(graph, None, 1000).pairs, few.pairs)
     assert len(features_of(graph, None, 2).pairs) < len(few.pairs)  # as many as are asked for, at most
 

@@ -589,7 +589,7 @@ def test_what_was_made_otherwise_is_refused_by_name(model, change, message, tmp_
         (walks, "LARGEST"),
         (inter_features, "KEPT"),
         (inter_features, "_BEST"),
-        (inter_features, "_MOST_CANDIDATES"),
+        (inter_features, "_CANDIDATES"),
         (surroundings, "_SHARED"),
     ],
 )

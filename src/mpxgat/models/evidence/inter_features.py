@@ -71,7 +71,7 @@ KEPT = 8  # largest numbers of a node's candidates in a layer
 _BEST = 5  # of them, whose mean is compared with
 _MOST_COPIES = 3
 _ROUNDING = 1e-5
-_FEWEST_CANDIDATES, _MOST_CANDIDATES = 5, 600_000  # of a node, and about as many in all
+_FEWEST_CANDIDATES, _CANDIDATES = 5, 2_300  # of a node; and of all nodes by either walk, times the root of their number
 _FEWEST = 0.5  # neighbours that a share is taken of, at least: they may be present by a fraction
 
 PairArray = NDArray[np.int64]
@@ -84,7 +84,7 @@ def constants() -> dict[str, float]:
         "competitors.best compared with": _BEST,
         "copies counted at most": _MOST_COPIES,
         "candidates of a node at least": _FEWEST_CANDIDATES,
-        "candidates in all": _MOST_CANDIDATES,
+        "candidates by the root of the nodes": _CANDIDATES,
     }
 
 
@@ -252,7 +252,7 @@ class InterFeatures:
     def _find_candidates(self, k: int) -> PairArray:
         """(m, 2) open pairs that walks or the round before propose, the lower layer first, in order."""
         asking = [len(self._without_copy(a, b)) + len(self._without_copy(b, a)) for a, b in layer_pairs(self._graph)]
-        k = min(k, max(_FEWEST_CANDIDATES, _MOST_CANDIDATES // max(sum(asking), 1)))
+        k = min(k, max(_FEWEST_CANDIDATES, int(_CANDIDATES / np.sqrt(max(sum(asking), 1)))))
         found = [self._candidates_between(a, b, k) for a, b in layer_pairs(self._graph)]
         return np.concatenate([np.empty((0, 2), dtype=np.int64), *found])
 

@@ -85,7 +85,7 @@ class EvidenceSettings(Settings):
     trees, leaves, rate  of the boosted trees that classify intra links, of which there are half as many again, and
                         pairs of two layers that are no candidates; candidates are judged by logistic regression
     candidates          most similar nodes of a layer that are looked at for each node, by each of two kinds of walk, at
-                        most: fewer where these would be more than 600,000 pairs in all
+                        most: fewer, down to 5, the more nodes lack a counterpart (2,300 over the root of their number)
     compare             columns of the nodes that are compared, and how: "username:text, city:category"; or "all" for a
                         guess; see `mpxgat.compare`. No other column is read
     """
